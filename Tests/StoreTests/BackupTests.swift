@@ -39,9 +39,7 @@ import TrackerSupport
         let zones = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"]
         var now = try #require(Instant(iso: "2026-02-03T18:00:00Z"))
         func context() throws -> WriteContext {
-            WriteContext(
-                now: now, zone: try Zone(zones[Int(now.milliseconds / 1000 % 3)]), source: "cli",
-                makeID: { UUID().uuidString })
+            StoreTests.context(at: now, zone: try Zone(zones[Int(now.milliseconds / 1000 % 3)]))
         }
         for step in 0..<60 {
             now = now.advanced(seconds: Double(Int.random(in: 1...20_000, using: &random)))

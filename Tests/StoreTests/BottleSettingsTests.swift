@@ -9,7 +9,7 @@ import TrackerCore
 @Suite struct BottleSettingsTests {
     let scratch: TemporaryFolder
     let store: TrackerStore
-    let context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { "id" })
+    let now = context(at: sampleInstant)
 
     init() throws {
         scratch = try TemporaryFolder()
@@ -18,7 +18,7 @@ import TrackerCore
     }
 
     @Test func `a bottle's own settings override the store's`() throws {
-        try store.changeSettings([("bottle.timeZone", "Asia/Tokyo"), ("bottle.maxRecordAgeDays", "90")], context)
+        try store.changeSettings([("bottle.timeZone", "Asia/Tokyo"), ("bottle.maxRecordAgeDays", "90")], now)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01") == nil)
         let changed = try store.changeSettings(
             [("bottle.recorddialect", "strict"), ("bottle.timeZone", "")], ofBottle: "A4:C1:38:00:00:01")
@@ -27,7 +27,7 @@ import TrackerCore
         #expect(own.recordDialect == .strict && own.zone == nil && own.maxRecordAgeDays == 90)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:02") == nil)
         // The store's settings still apply to values that the bottle does not override.
-        try store.changeSettings([("bottle.maxRecordAgeDays", "30")], context)
+        try store.changeSettings([("bottle.maxRecordAgeDays", "30")], now)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 30)
         #expect(try store.settings().bottle.recordDialect == .calendar)
         let back = try store.changeSettings(

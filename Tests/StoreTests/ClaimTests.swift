@@ -16,10 +16,6 @@ import TrackerSupport
         store = try TrackerStore(path: scratch.store)
     }
 
-    private func berlin(_ wall: String) throws -> WriteContext {
-        try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
-    }
-
     private func explicit(_ wall: String) throws -> WriteContext {
         var context = try berlin(wall)
         context.isExplicit = true

@@ -6,6 +6,15 @@ import Testing
 import TrackerCore
 
 @Suite struct ConnectionTests {
+    let scratch: TemporaryFolder
+    let store: TrackerStore
+    let now = context(at: sampleInstant)
+
+    init() throws {
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
+    }
+
     private static let problems =
         ConnectionProblem.Kind.allCases.compactMap {
             ConnectionProblem(code: $0.rawValue, message: "The bottle went away.")
@@ -15,24 +24,18 @@ import TrackerCore
 
     @Test(arguments: problems)
     func `a connection problem stays until a poll succeeds`(_ problem: ConnectionProblem) throws {
-        let scratch = try TemporaryFolder()
-        let store = try TrackerStore(path: scratch.store)
-        let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
-        #expect(try store.preview(context).snapshot.connectionProblem == nil)
+        #expect(try store.preview(now).snapshot.connectionProblem == nil)
         try store.recordConnection(problem, at: sampleInstant)
         try store.recordConnection(problem, at: sampleInstant.advanced(seconds: 60))
         // Another process sees the problem, too.
-        let shown = try TrackerStore(path: scratch.store, for: .reading).preview(context).snapshot.connectionProblem
+        let shown = try TrackerStore(path: scratch.store, for: .reading).preview(now).snapshot.connectionProblem
         #expect(shown == problem)
         try store.recordConnection(nil, at: sampleInstant)
-        #expect(try store.preview(context).snapshot.connectionProblem == nil)
+        #expect(try store.preview(now).snapshot.connectionProblem == nil)
     }
 
     @Test func `the state contains the bottle that was polled last`() throws {
-        let scratch = try TemporaryFolder()
-        let store = try TrackerStore(path: scratch.store)
-        let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
-        #expect(try store.preview(context).snapshot.bottle == nil)
+        #expect(try store.preview(now).snapshot.bottle == nil)
         for (number, battery) in [(1, 80), (2, 40)] {
             let name = "A4:C1:38:00:00:0\(number)"
             try store.adopt(BottleNames(name))
@@ -46,7 +49,7 @@ import TrackerCore
         try store.finishPoll(
             PollRecord(
                 bottle: "recorded", batteryPercent: 5, endedAt: sampleInstant.advanced(seconds: 9), complete: true))
-        let bottle = try #require(store.preview(context).snapshot.bottle)
+        let bottle = try #require(store.preview(now).snapshot.bottle)
         #expect(bottle.name == "A4:C1:38:00:00:02" && bottle.batteryPercent == 40 && bottle.clockDriftSeconds == -3)
         #expect(bottle.lastPoll == sampleInstant.advanced(seconds: 2) && bottle.lastCompletePoll == nil)
     }

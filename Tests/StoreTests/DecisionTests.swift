@@ -18,8 +18,7 @@ import TrackerSupport
     }
 
     private func berlin(_ instant: Instant) throws -> WriteContext {
-        WriteContext(
-            now: instant, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
+        context(at: instant, zone: try Zone("Europe/Berlin"))
     }
 
     /// B4-S2 minute by minute, with a new process before every evaluation.

@@ -16,10 +16,6 @@ import TrackerCore
         store = try TrackerStore(path: scratch.store)
     }
 
-    private func berlin(_ wall: String) throws -> WriteContext {
-        try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
-    }
-
     /// One check of a process with these sinks.
     @discardableResult
     private func deliver(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws

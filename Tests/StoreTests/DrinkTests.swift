@@ -15,6 +15,16 @@ func context(
         makeID: { counted ? "id-\(count.wrappingAdd(1, ordering: .relaxed).newValue)" : UUID().uuidString })
 }
 
+/// A write at an instant, with new identifiers.
+func context(at now: Instant, zone: Zone = .utc) -> WriteContext {
+    WriteContext(now: now, zone: zone, source: "cli", makeID: { UUID().uuidString.lowercased() })
+}
+
+/// A write on 2026-06-15 in Berlin (CEST).
+func berlin(_ wall: String) throws -> WriteContext {
+    try context("2026-06-15T\(wall):00+02:00", zone: "Europe/Berlin")
+}
+
 func day(_ text: String) throws -> LocalDay { try #require(LocalDay(text)) }
 
 /// A bottle's drink at a wall-clock time in UTC.

@@ -15,8 +15,7 @@ import TrackerCore
     init() throws { store = try TrackerStore(inMemory: "UTC") }
 
     private func context(_ seconds: Double = 0) -> WriteContext {
-        WriteContext(
-            now: now.advanced(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+        StoreTests.context(at: now.advanced(seconds: seconds))
     }
 
     private func reported(_ name: String = "a") throws -> [String] {

@@ -12,10 +12,7 @@ import TrackerCore
 
     /// A time on 2026-06-15 in Berlin (CEST).
     private func at(_ time: String) throws -> WriteContext {
-        let date = time < "12:00" ? "2026-06-16" : "2026-06-15"
-        return WriteContext(
-            now: try #require(Instant(iso: "\(date)T\(time):00+02:00")), zone: try Zone("Europe/Berlin"), source: "cli",
-            makeID: { UUID().uuidString.lowercased() })
+        try context("2026-06-\(time < "12:00" ? "16" : "15")T\(time):00+02:00", zone: "Europe/Berlin")
     }
 
     private func bottleSip(_ time: String, _ ml: Int) throws -> JournalEntry {

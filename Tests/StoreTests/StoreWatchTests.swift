@@ -40,12 +40,6 @@ struct StoreWatchTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func context() throws -> WriteContext {
-        WriteContext(
-            now: Instant(milliseconds: 1_781_000_000_000), zone: try Zone("Europe/Berlin"), source: "cli",
-            makeID: { UUID().uuidString })
-    }
-
     @Test func `a watch reports writes of all programs, and no reads`() async throws {
         let path = folder.file("s.sqlite")
         let store = try TrackerStore(path: path)

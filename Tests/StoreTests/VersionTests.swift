@@ -159,9 +159,7 @@ import TrackerCore
         var exports: [(samples: [HealthSample], model: Model)] = []
         var now = try #require(Instant(iso: "2026-02-03T08:00:00Z"))
         var sips: [JournalEntry] = [], entries: [String: String] = [:], log: [String] = []
-        func at() throws -> WriteContext {
-            WriteContext(now: now, zone: .utc, source: "cli", makeID: { UUID().uuidString })
-        }
+        func at() -> WriteContext { context(at: now) }
         try store.changeSettings([("hydration.countSessionWater", "true")], at())
         _ = try store.startSession(at())
 

@@ -6,8 +6,6 @@ import Testing
 import TrackerCore
 
 @Suite struct WireTests {
-    private static let context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { "id" })
-
     private static func lines(_ store: TrackerStore) throws -> [String] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -55,7 +53,7 @@ import TrackerCore
             }
             for drink in try store.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).prefix(2)
             where Bool.random(using: &random) {
-                _ = try store.deleteDrink("d\(drink.number)", Self.context)
+                _ = try store.deleteDrink("d\(drink.number)", context(at: sampleInstant))
             }
         }
         for (from, to) in [(left, right), (right, left), (left, right)] {
@@ -137,8 +135,7 @@ import TrackerCore
 
     @Test func `a corrected drink keeps its correction in another store`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
-        let context = WriteContext(
-            now: sampleInstant.advanced(seconds: 3600), zone: .utc, source: "cli", makeID: { UUID().uuidString })
+        let context = context(at: sampleInstant.advanced(seconds: 3600))
         _ = try there.append([entry(ml: 200), entry(minute: 5, ml: 300), entry(minute: 7, ml: 40)])
         let names = try there.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).map { "d\($0.number)" }
         _ = try there.editDrink(names[0], ml: 250, context)
@@ -163,8 +160,7 @@ import TrackerCore
         if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))]) }
         let record = try #require(try there.quarantinedRecords().first)
         let day = sampleInstant.advanced(seconds: 20 * 86_400)
-        _ = try there.dateRecord(
-            record.id, at: day, WriteContext(now: day, zone: .utc, source: "cli", makeID: { "id" }))
+        _ = try there.dateRecord(record.id, at: day, context(at: day))
         let lines = try Self.lines(there)
         #expect(lines.count == 1 && lines[0].contains(#""byHand":true"#), "\(lines)")
         _ = try here.importEntries(try lines.map(Self.read))

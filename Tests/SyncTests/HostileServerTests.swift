@@ -13,11 +13,7 @@ import TrackerCore
 
     private static let now: Int64 = 1_781_526_000
 
-    private func context(_ seconds: Int64 = 0) -> WriteContext {
-        WriteContext(
-            now: Instant(seconds: Self.now + seconds), zone: .utc, source: "cli",
-            makeID: { UUID().uuidString.lowercased() })
-    }
+    private func after(_ seconds: Int64 = 0) -> WriteContext { context(Self.now + seconds) }
 
     private func pass(_ server: SyncServer, at seconds: Int64 = 10) async throws -> SyncClient.Pass {
         let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 5))
@@ -25,20 +21,20 @@ import TrackerCore
     }
 
     private func session(_ server: SyncServer) throws -> WaterlineSession {
-        try store.changeSettings([("sync.url", server.base.absoluteString)], context())
-        return try store.startSession(context()).session
+        try store.changeSettings([("sync.url", server.base.absoluteString)], after())
+        return try store.startSession(after()).session
     }
 
     /// Neither the log, nor the world-readable state, nor the broker gets the path.
     @Test func `the path of the server's address is not logged`() async throws {
         for user in ["me@", "me:s3cret@"] {
             let refusal = #expect(throws: SettingRefusal.self) {
-                try store.changeSettings([("sync.url", "http://\(user)127.0.0.1:9/sync")], context())
+                try store.changeSettings([("sync.url", "http://\(user)127.0.0.1:9/sync")], after())
             }
             #expect(refusal?.sentence.contains("s3cret") == false)
         }
-        try store.changeSettings([("sync.url", "http://127.0.0.1:9/t0ken?key=s3cret")], context())
-        _ = try store.startSession(context())
+        try store.changeSettings([("sync.url", "http://127.0.0.1:9/t0ken?key=s3cret")], after())
+        _ = try store.startSession(after())
         let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 5))
         let trouble = try #require(
             try await client.pass(store, now: { Instant(seconds: Self.now + 10) }, zone: .utc).trouble)
@@ -71,11 +67,11 @@ import TrackerCore
         let updated = fields.contains("updatedAt") ? "" : #", "updatedAt": 1781526000000"#
         let user = fields.contains("userId") ? "" : #", "userId": "u""#
         let json = #"[{"id": "bad", "deviceId": "phone", \#(fields)\#(updated)\#(user)}]"#
-        let outcome = try store.merge(.session, json: json, context())
+        let outcome = try store.merge(.session, json: json, after())
         #expect(outcome.applied == 0 && outcome.refused == 1, "\(outcome)")
         #expect(outcome.refusals.first?.contains(reason) == true, "\(outcome.refusals)")
-        #expect(try store.activeSession(at: context().now) == nil)
-        _ = try store.preview(context()).snapshot
+        #expect(try store.activeSession(at: after().now) == nil)
+        _ = try store.preview(after()).snapshot
     }
 
     static let badLogs: [(String, String)] = [
@@ -90,7 +86,7 @@ import TrackerCore
 
     @Test(arguments: badLogs)
     func `an invalid entry of the server is rejected alone`(field: String, reason: String) throws {
-        let session = try store.startSession(context()).session
+        let session = try store.startSession(after()).session
         func row(_ id: String, _ more: String) -> String {
             let base: [(String, String)] = [
                 ("id", #""\#(id)""#), ("sessionId", #""\#(session.id)""#), ("timestamp", "1781526000000"),
@@ -102,10 +98,10 @@ import TrackerCore
                 + (more.isEmpty ? [] : [more])
             return "{" + fields.joined(separator: ", ") + "}"
         }
-        let outcome = try store.merge(.logEntry, json: "[\(row("bad", field)), \(row("good", ""))]", context(5))
+        let outcome = try store.merge(.logEntry, json: "[\(row("bad", field)), \(row("good", ""))]", after(5))
         #expect(outcome.applied == 1 && outcome.refused == 1, "\(outcome)")
         #expect(outcome.refusals.first?.contains(reason) == true, "\(outcome.refusals)")
-        #expect(try store.activeSession(at: context(5).now)?.logs.map(\.id) == ["good"])
+        #expect(try store.activeSession(at: after(5).now)?.logs.map(\.id) == ["good"])
     }
 
     @Test(arguments: 1...8) func `an invalid row does not stop the sync`(seed: Int) throws {
@@ -140,15 +136,15 @@ import TrackerCore
                     row["id"] = "\"e\(Int.random(in: 0...9, using: &random))\""
                 }
                 let json = "[{" + row.map { "\"\($0)\": \($1)" }.joined(separator: ", ") + "}]"
-                let outcome = try store.merge(entity, json: json, context())
+                let outcome = try store.merge(entity, json: json, after())
                 #expect(outcome.applied + outcome.unchanged + outcome.refused == 1, "seed \(seed): \(json)")
                 #expect(
                     outcome.refused == outcome.refusals.count && !outcome.refusals.contains { $0.hasSuffix(": ") },
                     "seed \(seed)")
             }
-            for moment in [context(), context(86_400 * 365)] { _ = try store.preview(moment).snapshot }
-            if Int.random(in: 0..<10, using: &random) == 0, try store.activeSession(at: context().now) != nil {
-                _ = try store.endSession(context(60))
+            for moment in [after(), after(86_400 * 365)] { _ = try store.preview(moment).snapshot }
+            if Int.random(in: 0..<10, using: &random) == 0, try store.activeSession(at: after().now) != nil {
+                _ = try store.endSession(after(60))
             }
         }
     }
@@ -164,7 +160,7 @@ import TrackerCore
             """#
         _ = try await server.control("/control/put", body: row)
         #expect(try await pass(server, at: 20).merged.refused == 1)
-        let report = try store.preview(context(30)).snapshot.syncReport
+        let report = try store.preview(after(30)).snapshot.syncReport
         #expect(report.refused == 1 && report.refusals.first?.hasPrefix("logEntry x: timestamp") == true, "\(report)")
         _ = try await server.control("/control/put", body: row.replacing("-9223372036854775808", with: "1781526001000"))
         #expect(try await pass(server, at: 40).merged.applied == 1)
@@ -175,7 +171,7 @@ import TrackerCore
     @Test(arguments: ["page", "redirect"]) func `a captive portal changes nothing`(kind: String) async throws {
         let server = try await SyncServer.start()
         _ = try session(server)
-        _ = try store.addLog(.drink(), context(1))
+        _ = try store.addLog(.drink(), after(1))
         let waiting = try store.outbox().items.count
         _ = try await server.control("/control/portal", body: kind)
         let first = try await pass(server)
@@ -198,15 +194,15 @@ import TrackerCore
         let without = try await pass(server)
         #expect(
             without.sent == 0 && without.rejected == 0 && without.trouble?.contains("sync.token") == true, "\(without)")
-        try store.changeSettings([("sync.token", "wrong")], context(20))
+        try store.changeSettings([("sync.token", "wrong")], after(20))
         #expect(try await pass(server, at: 21).trouble?.contains("rejects the token") == true)
-        try store.changeSettings([("sync.token", "s3cret")], context(30))
+        try store.changeSettings([("sync.token", "s3cret")], after(30))
         #expect(try await pass(server, at: 31).status == .idle)
 
         let folder = try TemporaryFolder()
         try Data("  s3cret  \n# for the sync server\n".utf8).write(to: folder.url("token"))
-        try store.changeSettings([("sync.token", "unset"), ("sync.tokenFile", folder.file("token"))], context(40))
-        _ = try store.addLog(.drink(), context(41))
+        try store.changeSettings([("sync.token", "unset"), ("sync.tokenFile", folder.file("token"))], after(40))
+        _ = try store.addLog(.drink(), after(41))
         #expect(try await pass(server, at: 42).status == .idle)
         let seen = try JSONDecoder().decode([String?].self, from: try await server.control("/control/seen"))
         #expect(Set(seen) == [nil, "Bearer wrong", "Bearer s3cret"])
@@ -215,11 +211,11 @@ import TrackerCore
     }
 
     @Test func `the credential is never logged`() throws {
-        let settings = try store.changeSettings([("sync.token", "s3cret")], context())
+        let settings = try store.changeSettings([("sync.token", "s3cret")], after())
         #expect(settings.value(of: "sync.token") == .text("(set)") && settings.service.syncToken == "s3cret")
         #expect(try store.settings().service.syncToken == "s3cret")
         let refusal = #expect(throws: SettingRefusal.self) {
-            try store.changeSettings([("sync.token", "s3cret with blanks")], context())
+            try store.changeSettings([("sync.token", "s3cret with blanks")], after())
         }
         #expect(refusal.map { !"\($0)".contains("s3cret") } == true, "\(String(describing: refusal))")
     }
@@ -228,7 +224,7 @@ import TrackerCore
         let server = try await SyncServer.start()
         _ = try session(server)
         _ = try await pass(server)
-        try store.changeSettings([("waterline.warningThreshold", "4"), ("sync.token", "s3cret")], context(20))
+        try store.changeSettings([("waterline.warningThreshold", "4"), ("sync.token", "s3cret")], after(20))
         #expect(try store.outbox().items.map(\.operation) == [.createUser])
         _ = try await pass(server, at: 21)
         let last = try #require(try await server.log().last)
@@ -236,7 +232,7 @@ import TrackerCore
             last[0] == "createUser" && last[2].contains(#""warningThreshold": 4"#)
                 && last[2].contains(#""discreetNotifications": true"#))
         #expect(!last.joined().contains("s3cret"))
-        try store.changeSettings([("hydration.goalMl", "2000")], context(30))
+        try store.changeSettings([("hydration.goalMl", "2000")], after(30))
         #expect(try store.outbox().items.isEmpty)
     }
 }

@@ -24,18 +24,13 @@ import TrackerService
         var passes: [Int] { state.withLock { $0.passes } }
         var events: [SyncLoop.Event] { state.withLock { $0.events } }
 
-        func context() -> WriteContext {
-            let seconds = state.withLock { $0.passed.components.seconds }
-            return WriteContext(
-                now: Instant(seconds: 1_781_526_000 + seconds), zone: .utc, source: "test",
-                makeID: { UUID().uuidString.lowercased() })
-        }
+        func now() -> WriteContext { context(1_781_526_000 + state.withLock { $0.passed.components.seconds }) }
 
         /// Runs `ticks` ticks; `each` runs at the end of one.
         func run(ticks: Int, hasServer: Bool = true, each: @escaping @Sendable (Int, Rig) -> Void = { _, _ in }) async {
             let left = Mutex(ticks)
             let loop = SyncLoop(
-                tracker: { TrackerAPI(self.store, self.context()) },
+                tracker: { TrackerAPI(self.store, self.now()) },
                 now: { self.origin + self.state.withLock { $0.passed } },
                 exchange: { tracker in
                     guard hasServer else { return nil }
@@ -69,10 +64,10 @@ import TrackerService
 
     @Test func `a change is sent at the next tick`() async throws {
         let rig = try Rig()
-        try rig.store.changeSettings([("sync.url", "http://127.0.0.1:9/sync")], rig.context())
+        try rig.store.changeSettings([("sync.url", "http://127.0.0.1:9/sync")], rig.now())
         // The server of this test accepts no item, so a pending item is tried at each tick.
         await rig.run(ticks: 6) { tick, rig in
-            if tick == 3 { _ = try? rig.store.startSession(rig.context()) }
+            if tick == 3 { _ = try? rig.store.startSession(rig.now()) }
         }
         #expect(rig.passes == [0, 60, 80, 100])
     }

@@ -33,15 +33,15 @@ struct SyncServer {
     }
 }
 
+/// A write at a time in seconds since 1970.
+func context(_ seconds: Int64) -> WriteContext {
+    WriteContext(now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+}
+
 @Suite struct SyncTests {
     let store: TrackerStore
 
     init() throws { store = try TrackerStore(inMemory: nil) }
-
-    private func context(_ seconds: Int64) -> WriteContext {
-        WriteContext(
-            now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
-    }
 
     private func pass(_ client: SyncClient, at seconds: Int64) async throws -> SyncClient.Pass {
         try await client.pass(store, now: { Instant(seconds: seconds) }, zone: .utc)

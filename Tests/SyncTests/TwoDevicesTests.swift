@@ -12,13 +12,8 @@ import TrackerCore
     init() throws {
         store = try TrackerStore(inMemory: nil)
         try store.changeSettings(
-            [("sync.url", "http://127.0.0.1:9"), ("hydration.countSessionWater", "true")], Self.context(1000))
-        session = try store.startSession(Self.context(1000)).session.id
-    }
-
-    private static func context(_ seconds: Int64) -> WriteContext {
-        WriteContext(
-            now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+            [("sync.url", "http://127.0.0.1:9"), ("hydration.countSessionWater", "true")], context(1000))
+        session = try store.startSession(context(1000)).session.id
     }
 
     /// Applies the other device's row of an entry; returns the number of accepted rows.
@@ -27,13 +22,13 @@ import TrackerCore
             [{"id": "\(id)", "sessionId": "\(session)", "timestamp": 1001000, "source": "phone", "updatedAt": \
             \(milliseconds), "deviceId": "~phone", \(fields)}]
             """
-        return try store.merge(.logEntry, json: json, Self.context(seconds)).applied
+        return try store.merge(.logEntry, json: json, context(seconds)).applied
     }
 
     private func counted() throws -> [Int] { try store.allDrinks().map(\.ml) }
 
     @Test func `session water follows its entry when another device changes it`() throws {
-        let id = try store.addLog(.water(oz: 12), Self.context(1001)).id
+        let id = try store.addLog(.water(oz: 12), context(1001)).id
         #expect(try counted() == [355])
         #expect(try receive(id, #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
         #expect(try counted() == [237])
@@ -58,12 +53,12 @@ import TrackerCore
     /// device.
     @Test(arguments: ["delete", "edit"])
     func `a later change wins although another clock is ahead`(change: String) throws {
-        let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
+        let id = try store.addLog(.drink(estimate: 1), context(1001)).id
         let remote = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
         #expect(try receive(id, remote, at: 4_600_000, on: 1003) == 1)
         switch change {
-        case "delete": try store.deleteLog(id, Self.context(1004))
-        default: _ = try store.editLog(id, estimate: 0.5, Self.context(1004))
+        case "delete": try store.deleteLog(id, context(1004))
+        default: _ = try store.editLog(id, estimate: 0.5, context(1004))
         }
         func estimates() throws -> [Double?] {
             try #require(try store.activeSession(at: Instant(seconds: 1010))).logs.map(\.standardDrinkEstimate)
@@ -77,33 +72,33 @@ import TrackerCore
     }
 
     @Test func `undo is rejected after another device changed the entry`() throws {
-        let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
+        let id = try store.addLog(.drink(estimate: 1), context(1001)).id
         let remote = #""type": "alcohol", "standardDrinkEstimate": 2, "deleted": 0"#
         #expect(try receive(id, remote, at: 4_600_000, on: 1003) == 1)
-        #expect(throws: Refusal.self) { try store.undo(Self.context(1004)) }
+        #expect(throws: Refusal.self) { try store.undo(context(1004)) }
         #expect(try store.activeSession(at: Instant(seconds: 1010))?.logs.map(\.standardDrinkEstimate) == [2])
     }
 
     @Test func `changed presets and sessions keep their changes after a sync`() throws {
         let preset = try store.addPreset(
-            name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, Self.context(1001))
+            name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, context(1001))
         let remote = """
             [{"id": "\(preset.id)", "userId": "\(preset.userID)", "name": "Porter", "drinkType": "beer", \
             "standardDrinkEstimate": 2, "position": 1,
               "deleted": 0, "updatedAt": 4600000, "deviceId": "~phone"}]
             """
-        #expect(try store.merge(.preset, json: remote, Self.context(1002)).applied == 1)
-        try store.deletePreset(preset.id, Self.context(1003))
-        #expect(try store.merge(.preset, json: remote, Self.context(1004)).applied == 0)
+        #expect(try store.merge(.preset, json: remote, context(1002)).applied == 1)
+        try store.deletePreset(preset.id, context(1003))
+        #expect(try store.merge(.preset, json: remote, context(1004)).applied == 0)
         #expect(try !store.presets().contains { $0.id == preset.id })
 
         let active = """
             [{"id": "\(session)", "userId": "\(preset.userID)", "startTime": 1000000, "endTime": null, "isActive": \
             true, "updatedAt": 4600000, "deviceId": "~phone"}]
             """
-        #expect(try store.merge(.session, json: active, Self.context(1005)).applied == 1)
-        _ = try store.endSession(Self.context(1006))
-        #expect(try store.merge(.session, json: active, Self.context(1007)).applied == 0)
+        #expect(try store.merge(.session, json: active, context(1005)).applied == 1)
+        _ = try store.endSession(context(1006))
+        #expect(try store.merge(.session, json: active, context(1007)).applied == 0)
         #expect(try store.activeSession(at: Instant(seconds: 1008)) == nil)
     }
 
