@@ -148,12 +148,9 @@ import TrackerSupport
         _ = try store.logDrink(ml: 300, berlin("14:00"))
         func total(_ wall: String) throws -> Int { try store.preview(explicit(wall)).snapshot.pace.dailyTotalMl }
         #expect(try total("09:00") == 0 && total("12:00") == 250 && total("14:00") == 550)
-        let early = try #require(Instant(iso: "2026-06-15T15:30:00+02:00"))
-        _ = try store.append([
-            JournalEntry(
-                bottle: "b", raw: [UInt8](repeating: 1, count: 13), wall: WallTime("2026-06-15T15:30:00"), amountMl: 50,
-                received: berlin("15:00").now, verdict: .drink(at: early, zone: "Europe/Berlin"))
-        ])
+        var early = try sip("2026-06-15T15:30:00", 50, offset: "+02:00", zone: "Europe/Berlin")
+        early.received = try berlin("15:00").now
+        _ = try store.append([early])
         #expect(try total("15:00") == 600 && total("14:30") == 550)
         _ = try store.startSession(berlin("20:00"))
         #expect(try store.preview(explicit("19:00")).snapshot.waterline == nil)

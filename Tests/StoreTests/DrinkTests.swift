@@ -27,10 +27,12 @@ func berlin(_ wall: String) throws -> WriteContext {
 
 func day(_ text: String) throws -> LocalDay { try #require(LocalDay(text)) }
 
-/// A bottle's drink at a wall-clock time in UTC.
-func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC") throws -> JournalEntry {
+/// A bottle's drink at a wall-clock time.
+func sip(_ wall: String, _ ml: Int, bottle: String = "b1", offset: String = "Z", zone: String = "UTC") throws
+    -> JournalEntry
+{
     let wall = try #require(WallTime(wall))
-    let at = try #require(Instant(iso: "\(wall)Z"))
+    let at = try #require(Instant(iso: "\(wall)\(offset)"))
     return JournalEntry(
         bottle: bottle,
         raw: [

@@ -214,12 +214,8 @@ import TrackerCore
 
     @Test func `a publisher reports new and changed drinks of a bottle`() throws {
         _ = try store.openPublisher("a") { "a" }
-        let raw: [UInt8] = [0x1A, 0x06, 0x0F, 0x0A, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x01, 0x61, 0x00]
-        let wall = try #require(WallTime("2026-06-15T10:00:00"))
-        let at = try #require(Instant(iso: "2026-06-15T10:00:00Z"))
-        var entry = JournalEntry(
-            bottle: "A", raw: raw, wall: wall, amountMl: 100, received: now, verdict: .drink(at: at, zone: "UTC"),
-            reading: "calendar/u16be")
+        var entry = try sip("2026-06-15T10:00:00", 100, bottle: "A")
+        entry.reading = "calendar/u16be"
         _ = try store.append([entry, entry])
         let first = try store.changes(for: "a", limit: 9)
         #expect(first.map { $0.drink?.ml } == [100])

@@ -16,12 +16,7 @@ import TrackerCore
     }
 
     private func bottleSip(_ time: String, _ ml: Int) throws -> JournalEntry {
-        let context = try at(time)
-        let wall = context.zone.wall(at: context.now)
-        return JournalEntry(
-            bottle: "b1", raw: [0x1A, 6, 15, UInt8(wall.hour), UInt8(wall.minute), 0, 0, UInt8(ml), 0, 0, 1, 0, 0],
-            wall: wall,
-            amountMl: ml, received: context.now, verdict: .drink(at: context.now, zone: "Europe/Berlin"))
+        try sip("2026-06-15T\(time):00", ml, offset: "+02:00", zone: "Europe/Berlin")
     }
 
     @Test func `a session started by a fast clock can be ended after a correction`() throws {

@@ -185,16 +185,8 @@ import TrackerCore
                 change([drink.key]) { $0.drinks[drink.key] = Version(ml: ml) }
                 log.append("log")
             case 2, 3:
-                let wall = Zone.utc.wall(at: now)
-                let raw: [UInt8] = [
-                    0x1A, UInt8(wall.month), UInt8(wall.day), UInt8(wall.hour), UInt8(wall.minute), UInt8(wall.second),
-                    UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 0, 0, 0,
-                ]
-                let sip = JournalEntry(
-                    bottle: "A4:C1:38:00:00:01", raw: raw, wall: wall, amountMl: ml, received: now,
-                    verdict: .drink(at: now, zone: "UTC"))
-                sips.append(sip)
-                _ = try store.append([sip] + sips.shuffled(using: &random).prefix(3))
+                sips.append(try sip(Zone.utc.wall(at: now).description, ml))
+                _ = try store.append(sips.suffix(1) + sips.shuffled(using: &random).prefix(3))
                 let found = try counted()
                 for sip in sips {
                     let key = Drink.bottleKey(
