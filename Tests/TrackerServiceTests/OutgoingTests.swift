@@ -7,6 +7,12 @@ import Testing
 @Suite struct OutgoingTests {
     private let client = OutgoingClient(limit: .seconds(5))
 
+    /// The failure of a request; `nil` for a response.
+    private static func failure(_ client: OutgoingClient, _ request: OutgoingRequest) async -> OutgoingFailure? {
+        do throws(OutgoingFailure) { _ = try await client.send(request) } catch { return error }
+        return nil
+    }
+
     @Test func `a request and its response are transferred`() async throws {
         let peer = try await WebPeer()
         let rule = #"{"status": 418, "headers": {"Retry-After": "7", "X-Empty": ""}, "body": "tea ☕"}"#
@@ -53,9 +59,7 @@ import Testing
         ("http://h/", "GET", "a\0"),
     ])
     func `an invalid request is rejected before it is sent`(url: String, method: String, value: String) async throws {
-        let failure = await #expect(throws: OutgoingFailure.self) {
-            try await client.send(OutgoingRequest(method, url, headers: [("X-A", value)]))
-        }
+        let failure = await Self.failure(client, OutgoingRequest(method, url, headers: [("X-A", value)]))
         #expect(failure?.kind == .invalidRequest)
     }
 
@@ -74,9 +78,7 @@ import Testing
         let began = ContinuousClock.now
         var sentences: Set<String> = []
         for _ in 0..<2 {
-            let failure = await #expect(throws: OutgoingFailure.self) {
-                try await client.send(OutgoingRequest("POST", "\(peer.url)/secret-topic", body: [1]))
-            }
+            let failure = await Self.failure(client, OutgoingRequest("POST", "\(peer.url)/secret-topic", body: [1]))
             #expect(failure?.kind == kind)
             sentences.insert(failure?.sentence ?? "")
         }
@@ -94,9 +96,8 @@ import Testing
 
     @Test func `a request fails when no server listens`() async throws {
         let port = try Broker.freePort()
-        let failure = await #expect(throws: OutgoingFailure.self) {
-            try await client.send(OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic"))
-        }
+        let failure = await Self.failure(
+            client, OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic"))
         #expect(failure?.kind == .unreachable)
         #expect(
             failure?.sentence.contains("http://127.0.0.1:\(port)") == true
@@ -107,24 +108,16 @@ import Testing
         let peer = try await WebPeer()
         try peer.rule(#"{"silent": 30}"#)
         let client = OutgoingClient(limit: .seconds(30))
-        let work = Task { () -> OutgoingFailure.Kind? in
-            do throws(OutgoingFailure) { _ = try await client.send(OutgoingRequest("GET", peer.url)) } catch {
-                return error.kind
-            }
-            return nil
-        }
+        let work = Task { await Self.failure(client, OutgoingRequest("GET", peer.url))?.kind }
         _ = try await peer.seen(1)
         let began = ContinuousClock.now
         work.cancel()
         #expect(await work.value == .cancelled)
         #expect(ContinuousClock.now - began < .seconds(5))
         // Cancelled before it started.
-        let late = Task { () -> OutgoingFailure.Kind? in
+        let late = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            do throws(OutgoingFailure) { _ = try await client.send(OutgoingRequest("GET", peer.url)) } catch {
-                return error.kind
-            }
-            return nil
+            return await Self.failure(client, OutgoingRequest("GET", peer.url))?.kind
         }
         #expect(await late.value == .cancelled)
     }
@@ -152,9 +145,7 @@ import Testing
             (OutgoingClient(authorities: folder.file("nowhere.pem")), good),
             (OutgoingClient(authorities: folder.file("server.key")), good),
         ] {
-            let failure = await #expect(throws: OutgoingFailure.self) {
-                try await client.send(OutgoingRequest("GET", url))
-            }
+            let failure = await Self.failure(client, OutgoingRequest("GET", url))
             #expect(failure?.kind == .tls, "\(url): \(String(describing: failure))")
         }
     }

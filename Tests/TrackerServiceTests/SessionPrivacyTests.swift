@@ -5,9 +5,14 @@ import TrackerService
 
 /// Without permission for sessions no method reports or changes one.
 @Suite struct SessionPrivacyTests {
-    @Test func `a session entry is hidden from a caller without access`() throws {
-        let fixture = try TrackerFixture()
+    private let fixture: TrackerFixture
+
+    init() throws {
+        fixture = try TrackerFixture()
         _ = try fixture.tracker().startSession()
+    }
+
+    @Test func `a session entry is hidden from a caller without access`() throws {
         _ = try fixture.tracker("12:01").drink()
         let veiled = try fixture.tracker("12:02").withAccess(waterline: false)
         #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(estimate: 9)) }
@@ -21,9 +26,7 @@ import TrackerService
     }
 
     @Test func `undo skips changes of a hidden session`() throws {
-        let fixture = try TrackerFixture()
-        _ = try fixture.tracker().logDrink(.ml(250))
-        _ = try fixture.tracker("12:01").startSession()
+        _ = try fixture.tracker("12:01").logDrink(.ml(250))
         _ = try fixture.tracker("12:02").drink()
         let veiled = try fixture.tracker("12:03").withAccess(waterline: false)
         #expect(try veiled.undo().state.pace.dailyTotalMl == 0)
@@ -33,8 +36,6 @@ import TrackerService
     }
 
     @Test func `changes of a hidden session cannot be undone by name`() throws {
-        let fixture = try TrackerFixture()
-        _ = try fixture.tracker().startSession()
         _ = try fixture.tracker("12:01").drink()
         let veiled = try fixture.tracker("12:02").withAccess(waterline: false)
         for reach in [UndoScope.everything, .drinks, .today, .session, .drink(1)] {
@@ -45,15 +46,12 @@ import TrackerService
 
     @Test(arguments: [NotificationAction.logWater, .logDrink, .endSession, .keepGoing])
     func `a session button does nothing while sessions are hidden`(_ action: NotificationAction) throws {
-        let fixture = try TrackerFixture()
-        _ = try fixture.tracker().startSession()
         let veiled = try fixture.tracker("12:01").withAccess(waterline: false)
         #expect(throws: Refusal.self) { try veiled.press(action, key: "k") }
         #expect(try fixture.tracker("12:02").press(action, key: "k"))
     }
 
     @Test func `a delayed button press counts at its time`() throws {
-        let fixture = try TrackerFixture()
         let tracker = try fixture.tracker("12:30")
         #expect(try tracker.press(.logCup, key: "late", at: tracker.moment("12:00")))
         #expect(try tracker.store.lastDrink()?.at == tracker.moment("12:00"))
