@@ -102,7 +102,7 @@ private enum Doctor {
         let report = Report(
             findings: findings,
             tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
-        try context.printReport(report) {
+        try context.printReport(report) { _ in
             var lines: [String] = []
             for finding in findings {
                 let mark = finding.ok ? context.console.paint("ok  ", .green) : context.console.paint("warn", .amber)
@@ -301,7 +301,7 @@ struct WhyCommand: StoreCommand {
                 [.setupFinished, .firstPollEnded].contains($0.name)
             }
         }
-        try context.printReport(report) {
+        try context.printReport(report) { report in
             [context.dateTime(report.explanation.at) + " " + report.explanation.zone]
                 + report.explanation.reminders.flatMap { lines($0, context) }
                 + (report.state.hasNotificationServer

@@ -88,8 +88,7 @@ protocol ServiceCommand: StoreCommand {
 
 extension ServiceCommand {
     func run(_ context: CommandContext) throws {
-        let report = try perform(context.tracker)
-        try context.printReport(report) { try text(Data(TrackerAPI.json(report).utf8), context) }
+        try context.printReport(perform(context.tracker)) { try text(Data(TrackerAPI.json($0).utf8), context) }
     }
 
     /// Sends the request to the service. Returns whether a service was available.

@@ -80,11 +80,11 @@ struct CommandContext {
     }
 
     /// Prints one JSON object with sorted keys, or text.
-    func printReport(_ report: some Encodable, _ lines: () throws -> [String]) throws {
+    func printReport<Report: Encodable>(_ report: Report, _ lines: (Report) throws -> [String]) throws {
         if isJSON {
             console.line(try TrackerAPI.json(report))
         } else {
-            for line in try lines() { console.line(line) }
+            for line in try lines(report) { console.line(line) }
         }
     }
 

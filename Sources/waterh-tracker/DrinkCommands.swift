@@ -16,7 +16,7 @@ extension CommandContext {
     func summary() throws -> String { summary(try tracker.state()) }
 
     fileprivate func report(_ outcome: DrinkOutcome, _ text: String) throws {
-        try printReport(outcome) { [text, summary(outcome.state)] }
+        try printReport(outcome) { [text, summary($0.state)] }
     }
 }
 
@@ -148,8 +148,7 @@ struct ResetToday: StoreCommand {
     @OptionGroup var options: StoreOptions
 
     func run(_ context: CommandContext) throws {
-        let outcome = try context.tracker.resetToday()
-        try context.printReport(outcome) {
+        try context.printReport(context.tracker.resetToday()) { outcome in
             let count = outcome.deleted.count
             return [
                 count == 0

@@ -91,7 +91,7 @@ struct Export: StoreCommand {
             return
         }
         guard let output, output != "-" else { return }
-        try context.printReport(report) { ["Wrote \(counted(report.drinks, "drink")) to \(output)."] }
+        try context.printReport(report) { ["Wrote \(counted($0.drinks, "drink")) to \(output)."] }
     }
 }
 
@@ -110,8 +110,7 @@ struct Import: StoreCommand {
 
     func run(_ context: CommandContext) throws {
         let input = try InputFile(file, excluding: context.storeFiles)
-        let report = try context.tracker.importDrinks { feed in try input.read(feed) }
-        try context.printReport(report) {
+        try context.printReport(context.tracker.importDrinks { feed in try input.read(feed) }) { report in
             [
                 "Added \(counted(report.added, "drink")), \(report.known) known already"
                     + (report.empty > 0 ? ", \(report.empty) of 0 ml skipped." : ".")
@@ -135,7 +134,7 @@ struct Purge: StoreCommand {
         let report = try await context.tracker.purge()
         TrackerDesktop.memory(store: context.tracker.path).removeAll()
         let count = try context.tracker.staleTopicCount()
-        try context.printReport(report) {
+        try context.printReport(report) { _ in
             ["All data is deleted. Start again with: waterh-tracker setup"]
                 + (count > 0
                     ? [
@@ -196,8 +195,7 @@ struct Backup: StoreCommand {
             throw CommandFailure(.failed, "writing the backup failed: the reader closed standard output.")
         }
         guard file != "-" else { return }
-        let contents = try context.tracker.contents()
-        try context.printReport(contents) {
+        try context.printReport(context.tracker.contents()) { contents in
             ["Wrote \(contents.text) to \(file).", "Restore it with: waterh-tracker restore \(file)"]
         }
     }
@@ -241,7 +239,7 @@ struct Restore: StoreCommand {
         }
         let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path)
         StoreLocation.report(removedSettings: removed)
-        try context.printReport(contents) {
+        try context.printReport(contents) { contents in
             let hint =
                 contents.replaced.map {
                     ["The old content is in \($0). Restore it with: waterh-tracker restore \($0)"]

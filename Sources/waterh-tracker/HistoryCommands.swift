@@ -23,8 +23,7 @@ struct HistoryCommand: StoreCommand {
     func run(_ context: CommandContext) throws {
         let today = try context.tracker.today()
         if notifications {
-            let report = try context.tracker.deliveredNotifications()
-            try context.printReport(report) {
+            try context.printReport(context.tracker.deliveredNotifications()) { report in
                 report.notifications.isEmpty
                     ? ["No notification was shown yet."]
                     : report.notifications.map {
@@ -32,11 +31,13 @@ struct HistoryCommand: StoreCommand {
                     }
             }
         } else if let day {
-            try DayView.show(context.tracker.day(DayText.day(day, today: today)), context)
+            try context.printReport(context.tracker.day(DayText.day(day, today: today))) { DayView.lines($0, context) }
         } else if let month {
-            try MonthView.show(context.tracker.month(of: DayText.month(month)), context)
+            try context.printReport(context.tracker.month(of: DayText.month(month))) { MonthView.lines($0, context) }
         } else {
-            try WeekView.show(context.tracker.week(of: DayText.dayOfWeek(week, today: today)), context)
+            try context.printReport(context.tracker.week(of: DayText.dayOfWeek(week, today: today))) {
+                WeekView.lines($0, context)
+            }
         }
     }
 
@@ -64,9 +65,8 @@ struct Streak: StoreCommand {
     var access: TrackerStore.Access { .reading }
 
     func run(_ context: CommandContext) throws {
-        let report = try context.tracker.streak()
-        let record = report.record
-        try context.printReport(report) {
+        try context.printReport(context.tracker.streak()) { report in
+            let record = report.record
             let progress = record.isMet ? "met" : record.totalMl > 0 ? "not yet" : "nothing yet"
             return [
                 """
@@ -79,33 +79,29 @@ struct Streak: StoreCommand {
 }
 
 private enum DayView {
-    static func show(_ report: DayDrinksReport, _ context: CommandContext) throws {
-        try context.printReport(report) {
-            let (record, drinks) = (report.day.record, report.drinks)
-            let head =
-                "\(report.day.day)  \(context.amount(record?.totalMl ?? 0)) / \(context.amount(record?.goalMl ?? 0))"
-            guard !drinks.isEmpty else { return [head, StatusText.emptyList] }
-            return [head]
-                + drinks.reversed().map { drink in
-                    // Use the time zone of the drink.
-                    let zone = (try? Zone(drink.zone)) ?? context.zone
-                    let time = zone.wall(at: drink.at).timeText
-                    return
-                        """
-                          \("d\(drink.number)".padded(7)) \(time)  \(context.amount(drink.ml).aligned(8))  \
-                        \(drink.source.rawValue)
-                        """
-                }
-        }
+    static func lines(_ report: DayDrinksReport, _ context: CommandContext) -> [String] {
+        let (record, drinks) = (report.day.record, report.drinks)
+        let head =
+            "\(report.day.day)  \(context.amount(record?.totalMl ?? 0)) / \(context.amount(record?.goalMl ?? 0))"
+        guard !drinks.isEmpty else { return [head, StatusText.emptyList] }
+        return [head]
+            + drinks.reversed().map { drink in
+                // Use the time zone of the drink.
+                let zone = (try? Zone(drink.zone)) ?? context.zone
+                let time = zone.wall(at: drink.at).timeText
+                return
+                    """
+                      \("d\(drink.number)".padded(7)) \(time)  \(context.amount(drink.ml).aligned(8))  \
+                    \(drink.source.rawValue)
+                    """
+            }
     }
 }
 
 private enum WeekView {
-    static func show(_ report: WeekReport, _ context: CommandContext) throws {
-        try context.printReport(report) {
-            report.days.map { line($0.day, $0.record, context) }
-                + ["Total \(context.amount(report.totalMl)), streak \(counted(report.streak, "day"))."]
-        }
+    static func lines(_ report: WeekReport, _ context: CommandContext) -> [String] {
+        report.days.map { line($0.day, $0.record, context) }
+            + ["Total \(context.amount(report.totalMl)), streak \(counted(report.streak, "day"))."]
     }
 
     private static func line(_ day: LocalDay, _ record: DayRecord?, _ context: CommandContext) -> String {
@@ -120,12 +116,9 @@ private enum WeekView {
 }
 
 private enum MonthView {
-    static func show(_ report: MonthReport, _ context: CommandContext) throws {
-        try context.printReport(report) { lines(report.days, report.metDays, context) }
-    }
-
     /// The lines of a calendar: `#` met, `+` partial, `.` none, blank for future days. A terminal shows colours.
-    private static func lines(_ days: [DayReport], _ met: Int, _ context: CommandContext) -> [String] {
+    static func lines(_ report: MonthReport, _ context: CommandContext) -> [String] {
+        let days = report.days
         guard let first = days.first?.day else { return [] }
         let firstDay = (try? context.store.settings().weekFirstDay.weekday) ?? 0
         let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
@@ -145,7 +138,9 @@ private enum MonthView {
         }
         let sum = totals.reduce(0) { $0 + ($1 ?? 0) }
         lines = lines.map { line in String(line.reversed().drop { $0 == " " }.reversed()) }
-        return lines + ["# goal met, + less, . none. \(counted(met, "day")) met, \(context.amount(sum)) in total."]
+        return lines + [
+            "# goal met, + less, . none. \(counted(report.metDays, "day")) met, \(context.amount(sum)) in total."
+        ]
     }
 
     private static func cell(_ day: LocalDay, _ record: DayRecord?, _ console: Console) -> String {

@@ -23,8 +23,7 @@ struct JournalCommand: ParsableCommand {
         }
 
         func run(_ context: CommandContext) throws {
-            let report = try context.tracker.journal(limit: limit)
-            try context.printReport(report) {
+            try context.printReport(context.tracker.journal(limit: limit)) { report in
                 let (records, junk, waiting) = (report.records, report.junk, report.waiting)
                 if waiting == 0, junk.isEmpty { return ["All records from the bottle are dated and counted."] }
                 var lines: [String] = []
@@ -69,8 +68,7 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "Number of the record (r12), as journal list prints it") var id: String
 
         func run(_ context: CommandContext) throws {
-            let record = try context.tracker.record(id)
-            try context.printReport(record) {
+            try context.printReport(context.tracker.record(id)) { record in
                 [
                     "r\(record.id) of \(record.bottle), received \(context.dateTime(record.received))",
                     "  bytes    \(Quarantine.hex(record.raw))",
@@ -105,7 +103,7 @@ struct JournalCommand: ParsableCommand {
                 return
             }
             guard let output, output != "-" else { return }
-            try context.printReport(report) {
+            try context.printReport(report) { report in
                 ["Wrote \(report.entries) \(report.entries == 1 ? "entry" : "entries") to \(output)."]
             }
         }
@@ -129,7 +127,7 @@ struct JournalCommand: ParsableCommand {
                     .badInput, error.sentence,
                     advice: "Export it again from the other store: waterh-tracker journal export")
             }
-            try context.printReport(report) {
+            try context.printReport(report) { report in
                 [
                     "Added \(report.added) \(report.added == 1 ? "entry" : "entries"), \(report.known) known already.",
                     context.summary(report.state),
@@ -146,10 +144,9 @@ struct JournalCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
-            let outcome = try context.tracker.resolveJournal()
-            let (resolved, waiting) = (outcome.resolved, outcome.waiting)
-            try context.printReport(outcome) {
-                [
+            try context.printReport(context.tracker.resolveJournal()) { outcome in
+                let (resolved, waiting) = (outcome.resolved, outcome.waiting)
+                return [
                     """
                     \(counted(resolved, "record")) got a date and \(resolved == 1 ? "counts" : "count") now; \
                     \(waiting) still \(waiting == 1 ? "has" : "have") none.
@@ -167,11 +164,10 @@ struct JournalCommand: ParsableCommand {
         @Option(help: "Time of the drink: 14:00, 2026-06-15T14:00, or with an offset") var at: String
 
         func run(_ context: CommandContext) throws {
-            let outcome = try context.tracker.dateRecord(id, at: context.tracker.moment(at))
-            let drink = outcome.drink
-            let name = id.first == "r" ? id : "r\(id)"
-            try context.printReport(outcome) {
-                [
+            try context.printReport(context.tracker.dateRecord(id, at: context.tracker.moment(at))) { outcome in
+                let drink = outcome.drink
+                let name = id.first == "r" ? id : "r\(id)"
+                return [
                     "\(name) counts as \(context.amount(drink.ml)) at \(context.dateTime(drink.at)), d\(drink.number).",
                     context.summary(outcome.state),
                 ]

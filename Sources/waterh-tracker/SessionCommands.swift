@@ -81,8 +81,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
-            let start = try context.tracker.startSession()
-            try context.printReport(start) {
+            try context.printReport(context.tracker.startSession()) { start in
                 let when = "at \(context.time(start.session.session.startTime))"
                 return start.started
                     ? [
@@ -111,8 +110,9 @@ struct SessionCommand: ParsableCommand {
         func run(_ context: CommandContext) throws {
             _ = try context.tracker.activeSession()
             try Confirmation.ask("End this session?", isConfirmed: yes, console: context.console)
-            let session = try context.tracker.endSession(atLastLog: at == .lastLog)
-            try context.printReport(session) { ["Session ended."] + (try SessionText.lines(session, context)) }
+            try context.printReport(context.tracker.endSession(atLastLog: at == .lastLog)) {
+                ["Session ended."] + (try SessionText.lines($0, context))
+            }
         }
     }
 
@@ -125,8 +125,7 @@ struct SessionCommand: ParsableCommand {
         var id: String?
 
         func run(_ context: CommandContext) throws {
-            let session = try context.tracker.session(id)
-            try context.printReport(session) { try SessionText.lines(session, context) }
+            try context.printReport(context.tracker.session(id)) { try SessionText.lines($0, context) }
         }
     }
 
@@ -141,8 +140,7 @@ struct SessionCommand: ParsableCommand {
         }
 
         func run(_ context: CommandContext) throws {
-            let list = try context.tracker.sessions(limit: limit)
-            try context.printReport(list) {
+            try context.printReport(context.tracker.sessions(limit: limit)) { list in
                 guard !list.sessions.isEmpty else {
                     return ["No past sessions yet. Start one with: waterh-tracker session start"]
                 }
@@ -174,7 +172,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
 
         func run(_ context: CommandContext) throws {
-            try context.printReport(try context.tracker.sealLastSession()) {
+            try context.printReport(context.tracker.sealLastSession()) { _ in
                 ["The session is sealed against changes."]
             }
         }
@@ -184,7 +182,7 @@ struct SessionCommand: ParsableCommand {
 enum SessionText {
     /// Prints the result of a change: the new state of the session.
     static func report(_ context: CommandContext, _ session: SessionView, _ text: String) throws {
-        try context.printReport(session) { change(context, session, text) }
+        try context.printReport(session) { change(context, $0, text) }
     }
 
     static func change(_ context: CommandContext, _ view: SessionView, _ text: String) -> [String] {
@@ -244,8 +242,7 @@ struct PresetCommand: ParsableCommand {
         var access: TrackerStore.Access { .reading }
 
         func run(_ context: CommandContext) throws {
-            let list = try context.tracker.presets()
-            try context.printReport(list) {
+            try context.printReport(context.tracker.presets()) { list in
                 list.presets.isEmpty
                     ? ["No presets. Add one with: waterh-tracker preset add NAME --type beer"]
                     : list.presets.map(\.line)
@@ -265,7 +262,7 @@ struct PresetCommand: ParsableCommand {
         func run(_ context: CommandContext) throws {
             let preset = try context.tracker.addPreset(
                 name, PresetValues(type: type, sizeOz: oz, abv: abv, estimate: estimate))
-            try context.printReport(preset) { ["Added.", preset.line] }
+            try context.printReport(preset) { ["Added.", $0.line] }
         }
     }
 
@@ -290,7 +287,7 @@ struct PresetCommand: ParsableCommand {
                 preset,
                 PresetValues(
                     name: name, type: type, sizeOz: oz?.value, abv: abv?.value, estimate: estimate, without: without))
-            try context.printReport(changed) { ["Changed.", changed.line] }
+            try context.printReport(changed) { ["Changed.", $0.line] }
         }
     }
 
@@ -318,8 +315,7 @@ struct PresetCommand: ParsableCommand {
         @Argument(help: "Name or ID of the preset") var preset: String
 
         func run(_ context: CommandContext) throws {
-            let deleted = try context.tracker.deletePreset(preset)
-            try context.printReport(deleted) { ["Deleted \(deleted.name)."] }
+            try context.printReport(context.tracker.deletePreset(preset)) { ["Deleted \($0.name)."] }
         }
     }
 }

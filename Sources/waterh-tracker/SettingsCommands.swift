@@ -29,7 +29,7 @@ struct SettingsCommand: ParsableCommand {
             if let bottle { return try printReport(context.tracker.settings(ofBottle: bottle), context) }
             let report = try name.map(context.tracker.setting) ?? context.tracker.settings()
             for refusal in report.refused { Diagnostics.warning("a stored value is not valid. \(refusal)") }
-            try context.printReport(report) {
+            try context.printReport(report) { report in
                 name == nil ? report.lines.map { "\($0.name.padded(34)) \($0.text)" } : report.lines.map(\.value.text)
             }
         }
@@ -38,7 +38,7 @@ struct SettingsCommand: ParsableCommand {
             let lines = try report.settings.lines.filter {
                 try name == nil || $0.name == Settings.bottleSetting(name ?? "")
             }
-            try context.printReport(report) {
+            try context.printReport(report) { report in
                 name != nil
                     ? lines.map(\.value.text)
                     : lines.map {
@@ -88,14 +88,15 @@ struct SettingsCommand: ParsableCommand {
                 let bottleChanges = changes.map { (name: $0.name, text: $0.text == Self.inherit ? nil : $0.text) }
                 let report = try context.tracker.set(bottleChanges, ofBottle: bottle)
                 let named = Swift.Set(changes.map { $0.name.lowercased() })
-                return try context.printReport(report) {
+                return try context.printReport(report) { report in
                     report.settings.lines.filter { named.contains($0.name.lowercased()) }.map {
                         "\($0.name) = \($0.text)"
                     }
                 }
             }
-            let report = try context.tracker.set(changes)
-            try context.printReport(report) { report.lines.map { "\($0.name) = \($0.text)" } }
+            try context.printReport(context.tracker.set(changes)) { report in
+                report.lines.map { "\($0.name) = \($0.text)" }
+            }
         }
     }
 }
@@ -169,8 +170,8 @@ struct Setup: AsyncParsableCommand {
     }
 
     private func finish(_ context: CommandContext, _ answers: Answers) throws {
-        let report = try context.tracker.setUp(answers.changes, notifications: answers.notifications)
-        try context.printReport(report) {
+        try context.printReport(context.tracker.setUp(answers.changes, notifications: answers.notifications)) {
+            report in
             ["\(answers.isFirst ? "Set up" : "Already set up"):"]
                 + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
                 + [
@@ -260,8 +261,7 @@ struct TokenCommand: ParsableCommand {
         ) var scope = Scope.log
 
         func run(_ context: CommandContext) throws {
-            let new = try context.tracker.makeToken(label: label, scope: scope)
-            try context.printReport(new) {
+            try context.printReport(context.tracker.makeToken(label: label, scope: scope)) { new in
                 [
                     new.token,
                     """
@@ -288,8 +288,7 @@ struct TokenCommand: ParsableCommand {
         var access: TrackerStore.Access { .reading }
 
         func run(_ context: CommandContext) throws {
-            let list = try context.tracker.tokens()
-            try context.printReport(list) {
+            try context.printReport(context.tracker.tokens()) { list in
                 list.tokens.isEmpty
                     ? ["No tokens."]
                     : list.tokens.map {
@@ -320,8 +319,9 @@ struct TokenCommand: ParsableCommand {
         }
 
         func run(_ context: CommandContext) throws {
-            let revocation = try context.tracker.revokeTokens(all ? nil : id)
-            try context.printReport(revocation) { ["Revoked \(counted(revocation.revoked, "token"))."] }
+            try context.printReport(context.tracker.revokeTokens(all ? nil : id)) {
+                ["Revoked \(counted($0.revoked, "token"))."]
+            }
         }
     }
 }
