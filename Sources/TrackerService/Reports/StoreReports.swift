@@ -55,21 +55,14 @@ package struct ResolveOutcome: Hashable, Sendable, Encodable {
 
 /// The JSON leaves out unknown values and the first identity.
 extension KnownBottle: Encodable {
-    private enum Key: String, CodingKey {
-        case name, names, isOwn, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll
-    }
-
     package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: Key.self)
-        try fields.encode(name, forKey: .name)
-        try fields.encode(names, forKey: .names)
-        try fields.encode(isOwn, forKey: .isOwn)
-        try fields.encodeIfPresent(advertisedName, forKey: .advertisedName)
-        try fields.encodeIfPresent(model, forKey: .model)
-        try fields.encodeIfPresent(batteryPercent, forKey: .batteryPercent)
-        try fields.encodeIfPresent(clockDriftSeconds, forKey: .clockDriftSeconds)
-        try fields.encodeIfPresent(lastPoll?.description, forKey: .lastPoll)
-        try fields.encodeIfPresent(lastCompletePoll?.description, forKey: .lastCompletePoll)
+        try encoder.encode(["name": name, "names": names, "isOwn": isOwn])
+        let values: KeyValuePairs<String, (any Encodable)?> = [
+            "advertisedName": advertisedName, "model": model, "batteryPercent": batteryPercent,
+            "clockDriftSeconds": clockDriftSeconds, "lastPoll": lastPoll?.description,
+            "lastCompletePoll": lastCompletePoll?.description,
+        ]
+        for case (let key, let value?) in values { try encoder.encode([key: value]) }
     }
 }
 
