@@ -157,6 +157,12 @@ import Testing
             statistics.connections[0].mtu == 100 && statistics.connections[0].oversizedPDUs == 1
                 && statistics.connections[0].firstOversized == 5)
         #expect(Self.kinds(statistics) == [.exceededMTU])
+        var both = Conversation()
+        both.received([0x02, 0x64, 0x00])
+        both.sent([0x02, 0x05, 0x02])
+        both.received([0x03, 0x64, 0x00])
+        both.sent([0x03, 0x05, 0x02])
+        #expect(try Self.read(both).connections[0].mtu == 100)
         // An incomplete exchange has no latency.
         var half = Conversation()
         half.received([0x03, 0x64, 0x00])

@@ -131,6 +131,22 @@ import Testing
         #expect(reader.peers.first { $0.isBottle }?.profile == .draft)
     }
 
+    @Test func `the MTU is the smaller one of both ends when both start an exchange`() throws {
+        var talk = Conversation()
+        talk.received([0x02, 24, 0])
+        talk.sent([0x02, 0x05, 0x02])
+        talk.received([0x03, 24, 0])
+        talk.sent([0x03, 0x05, 0x02])
+        talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
+        talk.received([0x09, 0x07] + talk.characteristic(4, 0x12, 5, 0xFF02))
+        let packet = Conversation.log([record(600, 200), record(601, 201)])[0]  // 32 bytes
+        talk.sent([0x0A, 0x05, 0x00])
+        talk.received([0x0B] + packet[..<23])
+        talk.sent([0x0C, 0x05, 0x00, 23, 0])
+        talk.received([0x0D] + packet[23...])
+        #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
+    }
+
     @Test func `a value whose length is a multiple of the MTU ends with an error or an empty response`() throws {
         let packet = Conversation.log([record(600, 200)])[0]  // 19 bytes
         for ending: [UInt8] in [[0x0D], [0x01, 0x0C, 0x05, 0x00, 0x07]] {

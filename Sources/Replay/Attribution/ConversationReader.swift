@@ -133,8 +133,10 @@ final class ConversationReader {
         let id: Int
         let remote: ServerSide
         let host: ServerSide
-        var mtu = 23
-        var clientMTU = 23
+        /// The longest PDU that each end receives, by its request or response of an exchange. Both ends can start one.
+        var remoteMTU = ATTPDU.defaultMTU
+        var hostMTU = ATTPDU.defaultMTU
+        var mtu: Int { max(ATTPDU.defaultMTU, min(remoteMTU, hostMTU)) }
         var lastObservation: ATTObservation?
 
         init(id: Int, remote: ServerSide, host: ServerSide) {
@@ -220,7 +222,8 @@ final class ConversationReader {
             side.setPending(pdu, observation)
         }
         switch pdu {
-        case .exchangeMTURequest(let mtu): sides.clientMTU = Int(mtu)
+        case .exchangeMTURequest(let mtu):
+            if side.isHost { sides.remoteMTU = Int(mtu) } else { sides.hostMTU = Int(mtu) }
         case .writeRequest(let handle, let value): try write(value, to: handle, side, observation, .writeRequest)
         case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
             try write(value, to: handle, side, observation, .writeCommand)
@@ -250,7 +253,7 @@ final class ConversationReader {
         _ pdu: ATTPDU, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
         if case .exchangeMTUResponse(let mtu) = pdu {
-            sides.mtu = max(ATTPDU.defaultMTU, min(sides.clientMTU, Int(mtu)))
+            if side.isHost { sides.hostMTU = Int(mtu) } else { sides.remoteMTU = Int(mtu) }
         }
         guard let (request, sent) = side.takeRequest(of: pdu, observation.bearer) else { return }
         // With several bearers, another read can be waiting for its next part.

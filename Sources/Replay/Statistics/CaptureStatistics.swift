@@ -176,13 +176,17 @@ package final class CaptureStatistics: EventReader {
     private func checkMTU(
         of pdu: RawSpan, _ opcode: UInt8, _ observation: ATTObservation, _ connection: ConnectionStatistics
     ) {
-        switch opcode {
-        case 0x02: connection.clientMTU = pdu.little16(at: 1).map(Int.init)
-        case 0x03: connection.serverMTU = pdu.little16(at: 1).map(Int.init)
-        default: break
+        if opcode == 0x02 || opcode == 0x03 {
+            let mtu = pdu.little16(at: 1).map(Int.init), isFromServer = opcode == 0x03
+            if conversation.server(isFromServer, observation).isHost == isFromServer {
+                connection.hostMTU = mtu
+            } else {
+                connection.remoteMTU = mtu
+            }
         }
+        let hasExchange = connection.hostMTU != nil || connection.remoteMTU != nil
         guard observation.bearer == 4, !connection.isText,
-            let mtu = connection.mtu ?? (connection.sawBeginning && connection.clientMTU == nil ? 23 : nil)
+            let mtu = connection.mtu ?? (connection.sawBeginning && !hasExchange ? 23 : nil)
         else { return }
         if pdu.byteCount == mtu, Self.valueStart[Int(opcode)] > 0 { connection.fullPDUs += 1 }
         if pdu.byteCount > mtu {

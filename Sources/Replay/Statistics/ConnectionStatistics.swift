@@ -12,9 +12,9 @@ package final class ConnectionStatistics {
     /// Whether the connection is from a text capture, which has no MTU and whose handles are generated.
     package internal(set) var isText = false
     package internal(set) var counts = TrafficCounts()
-    /// The MTU that the client offered; `nil` if the capture has no exchange.
-    package internal(set) var clientMTU: Int?
-    package internal(set) var serverMTU: Int?
+    /// The MTU that the host offered; `nil` if the capture has no exchange.
+    package internal(set) var hostMTU: Int?
+    package internal(set) var remoteMTU: Int?
     /// The number of PDUs with a value that are as long as the MTU. The value might be truncated, or continue in the
     /// next PDU.
     package internal(set) var fullPDUs = 0
@@ -31,8 +31,8 @@ package final class ConnectionStatistics {
     /// The MTU of the connection: the smaller offer, at least 23 (Core 5.4, Vol 3 Part F, 3.4.2); `nil` if the capture
     /// has no exchange.
     package var mtu: Int? {
-        guard let clientMTU, let serverMTU else { return nil }
-        return max(23, min(clientMTU, serverMTU))
+        guard let hostMTU, let remoteMTU else { return nil }
+        return max(23, min(hostMTU, remoteMTU))
     }
 
     func end(_ reason: UInt8?) { (hasEnded, self.reason) = (true, reason) }
