@@ -37,7 +37,7 @@ struct MonitorTextParser: LineParser {
             "New", "Delete", "Open", "Close", "Index", "Vendor", "Note:", "System", "MGMT", "RAW", "USER", "Unknown",
         ]
         private static let labels: Set<Substring> = [
-            "HCI", "SCO", "ISO", "LE", "BR-SCO:", "BR-ESCO:", "LE-CIS:", "LE-BIS:", "User", "ACL",
+            "HCI", "SCO", "ISO", "BR-SCO:", "BR-ESCO:", "LE-CIS:", "LE-BIS:", "User", "ACL",
         ]
 
         /// - Parameter line: the line without colours. Other text can precede the `<`, `>` or `@` of a packet: a time,

@@ -132,6 +132,7 @@ import Testing
             }
         ),
         ("indented", { "    " + $0 }), ("tabulated", { "\t" + $0 }), ("quoted", { "| " + $0 }),
+        ("quoted in an email", { "> " + $0 }),
         ("journald", { "Nov  8 05:02:15 pi btmon[123]: " + $0 }),
         ("journald with ISO times", { "2026-11-08T05:02:15+0100 pi btmon[123]: " + $0 }),
         ("ts", { "Nov 08 05:02:15 " + $0 }), ("ts -s", { "00:00:09 " + $0 }), ("ts %.s", { "1795237335.059490 " + $0 }),
