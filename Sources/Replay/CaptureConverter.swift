@@ -43,65 +43,67 @@ package struct CaptureConverter {
         }
         var writer = CaptureWriter(format, facts: head)
         defer { outcome.retimedRecords = writer.retimedRecords }
-        var firstError: CaptureError?
-        for (path, survey) in zip(paths, surveys) {
-            do {
-                try convert(path, survey, &writer, write)
-            } catch let error as CaptureError where error.kind != .notStorable && paths.count > 1 {
-                firstError = firstError ?? error
-            }
-        }
-        if let firstError { throw firstError }
-    }
-
-    private mutating func convert(
-        _ path: String, _ survey: Survey, _ writer: inout CaptureWriter, _ write: ([UInt8]) throws -> Void
-    ) throws {
-        var file = CaptureFile(path: path)
-        file.onProgress = onProgress
-        var conversation: ConversationWriter?
-        var written = 0, skipped = 0
-        defer {
-            outcome.written += written
-            outcome.skipped += skipped
-        }
-        var reassembler = ConversationReassembler()
-        var gate = TrafficGate(filter)
+        // Connections that are open at the end of a file can continue in the next one.
+        var reassembler = ConversationReassembler(), conversation: ConversationWriter?, gate = TrafficGate(filter)
+        var last: Duration?, level: CaptureFormat.Level?
         func emit(_ packet: CapturePacket, _ bytes: RawSpan) throws {
-            if try writer.write(packet, bytes) { written += 1 }
+            if try writer.write(packet, bytes) { outcome.written += 1 }
         }
         func convertEvent(_ event: ConversationEvent, _ pdu: RawSpan, at time: Duration?) throws {
             guard filter.isEmpty || gate.passes(event, pdu) else { return }
             try conversation?.receive(event, pdu, time: time, emit)
         }
-        do {
-            try file.forEachPacket { packet, bytes in
-                let level = survey.level ?? packet.content.level
-                gate.start(at: packet.time)
-                if conversation == nil, let level, needsConversation(level, survey) {
-                    conversation = ConversationWriter(format)
-                    outcome.isRegenerated = true
-                    // HCI and link-layer captures can store a name only in an advertisement.
-                    for (address, name) in level == .text
-                        ? survey.head.names.sorted(by: { $0.key.value < $1.key.value }) : []
-                    where filter.device == nil || filter.device == address {
-                        try conversation?.writeName(address, name, packet, emit)
-                    }
-                }
-                if conversation == nil {
-                    if try writer.write(packet, bytes) { written += 1 } else { skipped += 1 }
-                } else {
-                    try reassembler.receive(packet, bytes) { try convertEvent($0, $1, at: packet.time) }
-                }
-                if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
-            }
-        } catch {
-            if file.facts.format != nil { try write(writer.takeOutput()) }
-            throw error
+        func finishLog() throws {
+            try reassembler.finish { try convertEvent($0, $1, at: nil) }
+            try conversation?.finish(emit)
+            (reassembler, conversation, gate) = (ConversationReassembler(), nil, TrafficGate(filter))
         }
-        try reassembler.finish { try convertEvent($0, $1, at: nil) }
-        try conversation?.finish(emit)
+        func convert(_ path: String, _ survey: Survey) throws {
+            var file = CaptureFile(path: path), hasStarted = false
+            file.onProgress = onProgress
+            do {
+                try file.forEachPacket { packet, bytes in
+                    if !hasStarted {
+                        hasStarted = true
+                        let isSameLevel = level == survey.level && level != .text
+                        if !isSameLevel || !reassembler.isContinued(at: packet.time, after: last) { try finishLog() }
+                        level = survey.level
+                    }
+                    last = packet.time ?? last
+                    gate.start(at: packet.time)
+                    if conversation == nil, let level, needsConversation(level, survey) {
+                        conversation = ConversationWriter(format)
+                        outcome.isRegenerated = true
+                        // HCI and link-layer captures can store a name only in an advertisement.
+                        for (address, name) in level == .text
+                            ? survey.head.names.sorted(by: { $0.key.value < $1.key.value }) : []
+                        where filter.device == nil || filter.device == address {
+                            try conversation?.writeName(address, name, packet, emit)
+                        }
+                    }
+                    if conversation == nil {
+                        if try writer.write(packet, bytes) { outcome.written += 1 } else { outcome.skipped += 1 }
+                    } else {
+                        try reassembler.receive(packet, bytes) { try convertEvent($0, $1, at: packet.time) }
+                    }
+                    if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
+                }
+            } catch {
+                if file.facts.format != nil { try write(writer.takeOutput()) }
+                throw error
+            }
+        }
+        var firstError: CaptureError?
+        for (path, survey) in zip(paths, surveys) {
+            do {
+                try convert(path, survey)
+            } catch let error as CaptureError where error.kind != .notStorable && paths.count > 1 {
+                firstError = firstError ?? error
+            }
+        }
+        try finishLog()
         try write(writer.takeOutput())
+        if let firstError { throw firstError }
     }
 
     private func needsConversation(_ level: CaptureFormat.Level, _ survey: Survey) -> Bool {

@@ -62,6 +62,17 @@ import Testing
         }
     }
 
+    @Test(arguments: ["hex", "nrf", "pcap-ll"])
+    func `a log split into files is converted as one log`(format: String) throws {
+        let folder = try TemporaryFolder()
+        let whole = try Self.drinks([Self.source])
+        for cut in stride(from: 10, to: try Self.btsnoop(Self.source).records.count, by: 12) {
+            let parts = try Self.halves(folder, at: cut)
+            let made = try RewritingTests.convert(parts[0], parts[1], to: format, in: folder)
+            #expect(try Self.drinks([made]) == whole, "cut before record \(cut + 1)")
+        }
+    }
+
     @Test func `records of a part without an address belong to the bottle that has them`() throws {
         let log = (0..<12).map { record(600 + $0, 200 + $0) }
         var talk = Conversation(peer: nil)

@@ -28,11 +28,11 @@ import Testing
         }
     }
 
-    static func convert(_ path: String, to name: String, in folder: TemporaryFolder) throws -> String {
+    static func convert(_ paths: String..., to name: String, in folder: TemporaryFolder) throws -> String {
         let format = try #require(CaptureFormat(name: name))
         var converter = CaptureConverter(to: format)
         var bytes: [UInt8] = []
-        try converter.convert([path]) { bytes += $0 }
+        try converter.convert(paths) { bytes += $0 }
         let made = folder.file("\(UUID().uuidString).\(name)")
         try Data(bytes).write(to: URL(fileURLWithPath: made))
         return made

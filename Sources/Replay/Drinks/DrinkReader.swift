@@ -57,13 +57,9 @@ package final class DrinkReader: EventReader {
         var last: Duration?
         var level: CaptureFormat.Level?
 
-        /// Whether a file with this first packet continues this one. After ten minutes, the same connection handle can
-        /// be another connection.
+        /// Whether a file with this first packet continues this one.
         func isContinued(at time: Duration?, _ level: CaptureFormat.Level?) -> Bool {
-            guard let time, let last, level == self.level, level != .text, reassembler.hasOpenConnections else {
-                return false
-            }
-            return time >= last && time - last <= .seconds(600)
+            level == self.level && level != .text && reassembler.isContinued(at: time, after: last)
         }
     }
 
@@ -282,5 +278,14 @@ package final class DrinkReader: EventReader {
         }
         // The date exists in no year, so the record is suspect.
         return captured ?? options.hostYear
+    }
+}
+
+extension ConversationReassembler {
+    /// Whether a file with this first packet continues a file that ended at `last`. After ten minutes, the same
+    /// connection handle can be another connection.
+    func isContinued(at time: Duration?, after last: Duration?) -> Bool {
+        guard let time, let last, hasOpenConnections else { return false }
+        return time >= last && time - last <= .seconds(600)
     }
 }
