@@ -3,6 +3,7 @@ import BottleProtocol
 import CommandSupport
 import Foundation
 import Emulator
+import TrackerCore
 
 /// The emulated bottle of the demo on an in-memory link.
 final class DemoBottle: Sendable {

@@ -125,12 +125,6 @@ extension LinkFactory.NotificationMethod: ExpressibleByArgument {}
 
 extension RecordDialect: ExpressibleByArgument {}
 
-/// The text with a capital first letter and a full stop.
-func asSentence(_ text: String) -> String {
-    let start = text.prefix(1).uppercased() + text.dropFirst()
-    return start.last.map { ".!?".contains($0) } == true ? start : start + "."
-}
-
 extension LinkOptions {
     /// Takes missing options from the configuration file.
     mutating func fill(_ file: Configuration) {

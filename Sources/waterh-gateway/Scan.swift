@@ -2,6 +2,7 @@ import ArgumentParser
 import Bluetooth
 import CommandSupport
 import Gateway
+import TrackerCore
 
 struct Scan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

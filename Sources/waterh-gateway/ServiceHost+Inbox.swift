@@ -1,6 +1,7 @@
 import CommandSupport
 import Logging
 import Store
+import TrackerCore
 import TrackerService
 
 extension ServiceHost {

@@ -59,3 +59,9 @@ extension Urgency {
 
 /// A count with its noun: `1 drink`, `2 drinks`.
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
+/// The text with a capital first letter and a full stop.
+package func asSentence(_ text: String) -> String {
+    let start = text.prefix(1).uppercased() + text.dropFirst()
+    return start.last.map { ".!?".contains($0) } == true ? start : start + "."
+}
