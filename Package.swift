@@ -141,7 +141,8 @@ let package = Package(
         // Tests.
         .target(name: "Support", path: "Tests/Support", exclude: ["peer.py"], swiftSettings: strict),
         .target(
-            name: "TrackerSupport", dependencies: ["TrackerCore"], path: "Tests/TrackerSupport", swiftSettings: strict),
+            name: "TrackerSupport", dependencies: ["TrackerCore", logging], path: "Tests/TrackerSupport",
+            swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
         tests("UtilitiesTests", ["Utilities"]),
         tests("BluetoothTests", ["Bluetooth"]),

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @testable import WebServer
 

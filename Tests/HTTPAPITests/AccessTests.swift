@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @Suite struct AccessTests {
     @Test(arguments: [

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 import WebServer
 
 /// A server over a real socket. It ends with its owner.
@@ -125,26 +126,6 @@ extension WriteContext {
     /// The context of a write at noon.
     static var noon: WriteContext {
         WriteContext(now: TestServer.noon, zone: .utc, source: "test", makeID: { UUID().uuidString })
-    }
-}
-
-extension Logger { static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } } }
-
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-    var logger: Logger { Logger(label: "test") { _ in Lines(to: self) } }
-
-    private struct Lines: LogHandler {
-        let to: LogLines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.info
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-        func log(event: LogEvent) { to.lines.withLock { $0.append("\(event.message)") } }
     }
 }
 
