@@ -93,7 +93,7 @@ let package = Package(
         target("Store", ["Cryptography", "TrackerCore", "Utilities", grdb]),
 
         // What a user can do with a store, for every interface.
-        target("TrackerService", ["CArchive", "CCurl", "CLibXML2", "Gateway", "Store", "TrackerCore"]),
+        target("TrackerService", ["CArchive", "CCurl", "CLibXML2", "Gateway", "Store", "TrackerCore", logging]),
 
         // Interfaces.
         target(
@@ -106,7 +106,8 @@ let package = Package(
         target(
             "HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities"],
             resources: [.embedInCode("Discovery/entities.json")]),
-        target("Notifications", ["Cryptography", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities"]),
+        target(
+            "Notifications", ["Cryptography", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging]),
         target(
             "PostgreSQL", ["CLibPQ", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities"],
             resources: [.embedInCode("schema.sql")]),

@@ -23,7 +23,7 @@ import TrackerService
         #expect(await rig.delivers(notice(2, .pace, "T", "other words")))
         #expect(titles(try peer.seen()) == ["body 1", "body 2", "body 3"])
         #expect(try peer.seen().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
-        #expect(rig.events == [.enabled("ntfy at \(peer.url), with a token")])
+        #expect(rig.events == ["Notifications go to ntfy at \(peer.url), with a token."])
         await rig.stop()
     }
 
@@ -96,7 +96,7 @@ import TrackerService
             let tries = try peer.seen().count
             _ = try await peer.seen(tries + 1)
             try peer.rule("{}")
-            #expect(await rig.logs { $0 == .resumed }, "\(rig.events)")
+            #expect(await rig.logs("ntfy continues."), "\(rig.events)")
             #expect(rig.problems.count == 1, "\(rig.problems)")
             // It was delivered later: the reminder check runs again and gets the delivery.
             #expect(await eventually { rig.lateCount.withLock { $0 } > 0 })
@@ -129,7 +129,7 @@ import TrackerService
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(await rig.delivers(notice(2)))
         #expect(try peer.seen().count == 2)
-        #expect(rig.events.count { if case .dropped = $0 { true } else { false } } == 1)
+        #expect(rig.dropped.count == 1)
         await rig.stop()
     }
 
@@ -148,7 +148,7 @@ import TrackerService
         let before = try peer.seen().count
         #expect(await eventually { await rig.sink.deliver(notice(6, .recovery, "T", "new")) }, "\(rig.events)")
         #expect(titles(Array(try peer.seen().dropFirst(before))) == ["new"])
-        let dropped = rig.events.compactMap { if case .dropped(let text) = $0 { text } else { nil } }
+        let dropped = rig.dropped
         #expect(dropped.count == 2 && dropped.allSatisfy { $0.contains("15 minutes") }, "\(dropped)")
         await rig.stop()
     }
@@ -250,7 +250,7 @@ import TrackerService
         #expect(try peer.seen().first?.headers["authorization"] == "Bearer A1")
         _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.sender.checkNow()
-        #expect(await rig.logs { $0 == .disabled })
+        #expect(await rig.logs("ntfy: no server is set."))
         #expect(rig.problems.count == 1)
         await rig.stop()
     }

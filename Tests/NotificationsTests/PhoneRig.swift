@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @testable import Notifications
 
@@ -13,7 +14,7 @@ final class PhoneRig: Sendable {
     let store: TrackerStore
     let sender: NotificationSender
     var sink: NotificationSender { sender }
-    private let log = Mutex<[NotificationSender.LogEvent]>([])
+    private let log = LogLines()
     /// The offset of the clock in seconds.
     let skew = Mutex<Double>(0)
     let shares = Mutex(false)
@@ -28,10 +29,12 @@ final class PhoneRig: Sendable {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
         let boxed = Boxed()
-        sender = NotificationSender(
-            service, tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) }, person: person,
-            sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
-            log: { event in boxed.rig?.log.withLock { $0.append(event) } }, randomFraction: { 0 }, limit: .seconds(2))
+        let context = PublisherContext(
+            store, tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) },
+            settings: { try store.settings().service },
+            sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false }, watch: nil, log: log.logger,
+            randomFraction: { 0 })
+        sender = NotificationSender(service, context, person: person, limit: .seconds(2))
         boxed.rig = self
         _ = try tracker().set(settings)
     }
@@ -84,16 +87,17 @@ final class PhoneRig: Sendable {
         await eventually { await sink.deliver(notification) }
     }
 
-    var events: [NotificationSender.LogEvent] { log.withLock { $0 } }
-    var problems: [String] { events.compactMap { if case .failed(let text) = $0 { text } else { nil } } }
+    var events: [String] { log.all }
+    /// The reports of failures.
+    var problems: [String] { events.filter { $0.hasSuffix(" It is retried automatically.") } }
+    /// The reports of dropped notifications.
+    var dropped: [String] { events.filter { $0.hasPrefix("ntfy: ") && !problems.contains($0) } }
 
     /// Waits for the report of a failure with this text.
     func fails(_ text: String) async -> Bool { await eventually { problems.contains { $0.contains(text) } } }
 
-    /// Waits for a matching message.
-    func logs(_ isMatch: @Sendable (NotificationSender.LogEvent) -> Bool) async -> Bool {
-        await eventually { events.contains(where: isMatch) }
-    }
+    /// Waits for a message with this text.
+    func logs(_ text: String) async -> Bool { await eventually { events.contains { $0.contains(text) } } }
 }
 
 func notice(

@@ -1,4 +1,5 @@
-package import Store
+import Logging
+import Store
 package import TrackerCore
 package import TrackerService
 import Utilities
@@ -10,35 +11,19 @@ import Utilities
 /// old, that no longer applies, or that a later one of its kind replaced. A webhook gets every notification that is
 /// less than a day old.
 package actor NotificationSender: NotificationSink {
-    /// Events for the log; a repeated one is reported once.
-    package enum LogEvent: Hashable, Sendable {
-        case enabled(String)
-        case failed(String)
-        case resumed
-        /// The settings name no server.
-        case disabled
-        /// A notification was dropped, with the reason.
-        case dropped(String)
-    }
-
     /// The time for which a delivery waits for the server. A later acceptance counts at the next evaluation.
     static let deliveryWait = Duration.seconds(4)
     private static let stateInterval = Duration.milliseconds(100)
 
     private let channel: NotificationChannel
-    private let makeTracker: @Sendable () throws -> TrackerAPI
-    private let overlay: @Sendable (Settings) throws -> Settings
+    private nonisolated let context: PublisherContext
     private let person: String?
-    private let sharesWaterline: @Sendable () -> Bool
-    private let watch: StoreWatch?
-    private let log: @Sendable (LogEvent) -> Void
-    private let randomFraction: @Sendable () -> Double
     private let limit: Duration
     /// The name of the channel in reports and in the store.
     package nonisolated let name: String
     private let senderID: String
     /// The interval between checks of the settings, and of the messages that other processes send.
-    private var checkInterval: Duration { DayObserver.checkInterval(hasFileEvents: watch != nil) }
+    private var checkInterval: Duration { DayObserver.checkInterval(hasFileEvents: context.watch != nil) }
     private var target: NotificationTarget?
     private let pause = Pause()
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
@@ -55,38 +40,27 @@ package actor NotificationSender: NotificationSink {
     private var unrecorded: Set<Int64> = []
 
     /// - Parameters:
-    ///   - tracker: creates an application API for one request.
-    ///   - overlay: applies the configuration to the settings.
     ///   - person: the service's instance name.
-    ///   - sharesWaterline: returns whether Waterline is shown on other machines.
-    ///   - watch: reports writes to the store by any process. If `nil`, the store is polled.
-    ///   - log: receives events for the log.
-    ///   - randomFraction: returns a random number from 0 to 1.
     ///   - limit: the time limit of a request.
     package init(
-        _ channel: NotificationChannel, tracker: @escaping @Sendable () throws -> TrackerAPI,
-        overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
-        sharesWaterline: @escaping @Sendable () -> Bool, watch: StoreWatch? = nil,
-        log: @escaping @Sendable (LogEvent) -> Void,
-        randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
+        _ channel: NotificationChannel, _ context: PublisherContext, person: String?, limit: Duration = .seconds(10)
     ) {
-        (self.channel, name, makeTracker, self.overlay) = (channel, channel.rawValue, tracker, overlay)
-        (self.person, self.sharesWaterline, self.watch) = (person, sharesWaterline, watch)
-        (self.log, self.randomFraction, self.limit) = (log, randomFraction, limit)
+        (self.channel, name, self.context) = (channel, channel.rawValue, context)
+        (self.person, self.limit) = (person, limit)
         senderID = "\(channel.rawValue)-\(String(UInt64.random(in: .min ... .max), radix: 36))"
     }
 
     /// Runs until its task is cancelled.
     /// - Parameter arrivedLate: called when a message is accepted after its delivery has stopped waiting.
     package func run(arrivedLate: @Sendable () async -> Void = {}) async {
-        let waking = DayObserver.waking(watch) { [weak self] in await self?.checkNow() }
+        let waking = DayObserver.waking(context.watch) { [weak self] in await self?.checkNow() }
         defer { waking?.cancel() }
         isStopped = false
         while !Task.isCancelled {
             var length = checkInterval
             do {
                 if try updateTarget() {
-                    try queueMissed(makeTracker())
+                    try queueMissed(context.tracker())
                     length = min(length, try await sendAll(arrivedLate))
                 }
             } catch {
@@ -108,13 +82,13 @@ package actor NotificationSender: NotificationSink {
     /// Stores the notification after earlier ones, and waits a few seconds for the server.
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         guard (try? currentTarget()) != nil, channel.sends(notification.kind),
-            !notification.kind.isWaterline || sharesWaterline()
+            !notification.kind.isWaterline || context.sharesWaterline()
         else { return false }
         let (id, start) = (notification.notificationId, ContinuousClock.now)
         awaited.insert(id)
         defer { awaited.remove(id) }
         do {
-            let tracker = try makeTracker()
+            let tracker = try context.tracker()
             try queueMissed(tracker, before: notification)
             try post(notification, since: tracker.now, tracker)
             checkNow()
@@ -134,7 +108,7 @@ package actor NotificationSender: NotificationSink {
     /// Removes a notification that no longer applies from the queue. A webhook receives all notifications.
     package func close(id: String) async {
         guard !channel.sendsLate else { return }
-        try? makeTracker().store.dropNotifications(id, from: name)
+        try? context.tracker().store.dropNotifications(id, from: name)
     }
 
     // MARK: - Sending
@@ -147,7 +121,7 @@ package actor NotificationSender: NotificationSink {
         guard let target else { return checkInterval }
         while !Task.isCancelled {
             if let remainingPause { return remainingPause }
-            let tracker = try makeTracker()
+            let tracker = try context.tracker()
             let message: QueuedNotification
             switch try tracker.store.claimNextNotification(from: name, as: senderID, at: tracker.now) {
             case .message(let next): message = next
@@ -158,7 +132,7 @@ package actor NotificationSender: NotificationSink {
             }
             // A message that was sent and could not be recorded (full disk) is not sent again.
             let outcome = unrecorded.contains(message.sequence) ? .sent : await attempt(message, target, tracker)
-            let after = try makeTracker()
+            let after = try context.tracker()
             func finish(_ state: QueuedNotification.State) throws {
                 try after.store.finishNotification(message, from: name, as: senderID, at: after.now, state)
                 if state != .waiting { queuedSince[message.announcement.id] = nil }
@@ -170,17 +144,17 @@ package actor NotificationSender: NotificationSink {
                 unrecorded.remove(message.sequence)
                 endPause()
                 try after.store.clearProblem(of: name)
-                if lastProblem != nil { log(.resumed) }
+                if lastProblem != nil { context.log.notice("\(channel.title) continues.") }
                 lastProblem = nil
                 if !awaited.contains(message.announcement.id) { await arrivedLate() }
             case .refused(let problem):
                 try finish(.refused)
-                log(.dropped(problem))
+                logDropped(problem)
             case .later(let problem, let pause):
                 storeProblem(problem)
                 try finish(.waiting)
                 failingSince = failingSince ?? .now
-                pausedUntil = .now + max(pause ?? .zero, backoff.next(jitter: randomFraction()))
+                pausedUntil = .now + max(pause ?? .zero, backoff.next(jitter: context.randomFraction()))
                 report(problem)
             case nil: try finish(.dropped)
             }
@@ -194,10 +168,10 @@ package actor NotificationSender: NotificationSink {
     {
         guard !isOld(message, at: tracker.now) else {
             let reason = channel.sendsLate ? "has been waiting for a day" : "is older than 15 minutes"
-            log(.dropped("\"\(message.announcement.title)\" \(reason) and was dropped"))
+            logDropped("\"\(message.announcement.title)\" \(reason) and was dropped")
             return nil
         }
-        guard !message.announcement.kind.isWaterline || sharesWaterline() else { return nil }
+        guard !message.announcement.kind.isWaterline || context.sharesWaterline() else { return nil }
         do {
             return target.outcome(
                 try await target.client(limit: limit).send(try target.request(message, now: tracker.now)))
@@ -225,7 +199,7 @@ package actor NotificationSender: NotificationSink {
     private func queueMissed(_ tracker: TrackerAPI, before next: TrackerNotification? = nil) throws {
         let rule = CatchUpRule(
             skipsOutdated: !channel.sendsLate, lifetime: channel.sendsLate ? .infinity : channel.lifetime,
-            hidesEndedSessions: !channel.sendsLate, sharesWaterline: sharesWaterline)
+            hidesEndedSessions: !channel.sendsLate, sharesWaterline: context.sharesWaterline)
         let missed = try tracker.missed(by: name, rule, before: next)
         guard let last = missed.last else { return }
         for (entry, action) in missed where action == .deliver && channel.sends(entry.decision.kind) {
@@ -243,14 +217,12 @@ package actor NotificationSender: NotificationSink {
             queuedSince[notification.notificationId] = .now - .seconds(max(0, since.seconds(to: tracker.now)))
         }
         if droppedCount > 0 {
-            log(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped"))
+            logDropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped")
         }
     }
 
     private nonisolated func currentTarget() throws -> NotificationTarget? {
-        try NotificationTarget(
-            channel, try overlay(makeTracker().store.settings()).service,
-            person: person)
+        try NotificationTarget(channel, try context.settings(), person: person)
     }
 
     /// Reads the settings. Returns whether they name a server.
@@ -262,12 +234,16 @@ package actor NotificationSender: NotificationSink {
             if !(error is StoreError) { storeProblem("\(error)") }
             throw error
         }
-        let store = try makeTracker().store
+        let store = try context.tracker().store
         if new == nil { try store.clearProblem(of: name) }
         // Start to receive notifications of other channels, or stop if no server is set.
         if new != nil { _ = try store.lastProcessed(name) } else { try store.removeChannel(name) }
         guard new != target else { return new != nil }
-        if let new { log(.enabled("\(new)")) } else { log(.disabled) }
+        if let new {
+            context.log.notice("Notifications go to \(new).")
+        } else {
+            context.log.notice("\(channel.title): no server is set.")
+        }
         // New settings might resolve the error.
         if let new { try store.clearProblem(of: name, unlessWith: new.fingerprint) }
         target = new
@@ -279,12 +255,14 @@ package actor NotificationSender: NotificationSink {
     private func report(_ problem: String) {
         guard problem != lastProblem, !Task.isCancelled else { return }
         lastProblem = problem
-        log(.failed(problem))
+        context.log.warning("\(channel.title): \(asSentence(problem)) It is retried automatically.")
     }
+
+    private func logDropped(_ reason: String) { context.log.warning("\(channel.title): \(asSentence(reason))") }
 
     /// Stores an error, which `status` and `doctor` show.
     private func storeProblem(_ problem: String) {
-        guard !Task.isCancelled, let tracker = try? makeTracker() else { return }
+        guard !Task.isCancelled, let tracker = try? context.tracker() else { return }
         try? tracker.store.recordProblem(problem, of: name, with: target?.fingerprint ?? "", at: tracker.now)
     }
 }
