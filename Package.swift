@@ -104,7 +104,7 @@ let package = Package(
                 "TrackerCore", "Utilities", argumentParser, logging, tomlKit,
             ]),
         target(
-            "HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities"],
+            "HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities", logging],
             resources: [.embedInCode("Discovery/entities.json")]),
         target(
             "Notifications", ["Cryptography", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging]),

@@ -2,27 +2,6 @@ import HomeAssistant
 
 /// Advice for errors of the MQTT broker.
 enum BrokerAdvice {
-    static func about(_ event: MQTTPublisher.LogEvent, store: String) -> String? {
-        switch event {
-        case .copied:
-            """
-            If the store was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another \
-            prefix (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
-            """
-        case .clientIDShared:
-            """
-            If this store is a copy: set another prefix (mqtt.prefix), then waterh-gateway identity new --store \
-            \(store).
-            """
-        case .prefixShared:
-            """
-            Set another prefix: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix in [mqtt] of \
-            waterh.toml.
-            """
-        case .connected, .failed, .denied, .accepted, .off, .dataRemains, .ignored: nil
-        }
-    }
-
     static func line(_ kind: MQTTFailure.Kind, inFile: Bool, store: String) -> String {
         func set(_ keys: String, _ arguments: String) -> String {
             inFile

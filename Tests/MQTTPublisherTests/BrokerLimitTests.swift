@@ -28,7 +28,7 @@ import TrackerService
     }
 
     private func denials(_ rig: PublisherRig) -> [String] {
-        rig.events.withLock { $0.compactMap { if case .denied(let text) = $0 { text } else { nil } } }
+        rig.events.filter { $0.contains(" does not accept ") || $0.contains(" does not support ") }
     }
 
     private func troubles(_ rig: PublisherRig) -> String {

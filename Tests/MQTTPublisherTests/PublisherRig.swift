@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 /// A store, its publisher, and a real broker.
 final class PublisherRig: Sendable {
@@ -13,7 +14,7 @@ final class PublisherRig: Sendable {
     let store: TrackerStore
     let channel: BufferedSink
     let publisher: MQTTPublisher
-    let events = Mutex<[MQTTPublisher.LogEvent]>([])
+    private let log = LogLines()
     let sent = Mutex<[[String]]>([])
     let polls = Mutex(0)
     let stateQueries = Mutex(0)
@@ -55,13 +56,11 @@ final class PublisherRig: Sendable {
                 if arguments.contains("rainbow") { throw Refusal("bottle", "It sleeps.") }
                 return "sent"
             })
+        let context = PublisherContext(
+            store, tracker: tracker, settings: { try address.settings().service }, sharesWaterline: sharesWaterline,
+            watch: store.path == ":memory:" ? nil : StoreWatch(store.path), log: log.logger, randomFraction: { 0 })
         publisher = MQTTPublisher(
-            .init(
-                tracker: tracker, overlay: { isInFile ? try address.settings() : $0 }, service: service,
-                sharesWaterline: sharesWaterline, version: "test",
-                watch: store.path == ":memory:" ? nil : StoreWatch(store.path),
-                log: { event in boxed.rig?.events.withLock { $0.append(event) } }, randomFraction: { 0 }),
-            channel: mqtt, notifications: channel)
+            .init(context, service: service, version: "test"), channel: mqtt, notifications: channel)
         boxed.rig = self
     }
 
@@ -81,14 +80,12 @@ final class PublisherRig: Sendable {
         return (broker, try await broker.publisher(settings), ear)
     }
 
-    /// Expects that the publisher logs an event with this case name and these texts.
-    func expectEvent(_ name: String, _ texts: String..., at location: SourceLocation = #_sourceLocation) async {
-        let isLogged = await eventually {
-            events.withLock { $0.map { "\($0)" } }.contains { event in
-                event.hasPrefix("\(name)(") && texts.allSatisfy { event.contains($0) }
-            }
-        }
-        #expect(isLogged, "\(events.withLock { $0 })", sourceLocation: location)
+    var events: [String] { log.all }
+
+    /// Expects that the publisher logs a line with these texts.
+    func expectLine(_ texts: String..., at location: SourceLocation = #_sourceLocation) async {
+        let isLogged = await eventually { events.contains { event in texts.allSatisfy { event.contains($0) } } }
+        #expect(isLogged, "\(events)", sourceLocation: location)
     }
 
     /// Waits until the broker has confirmed all drinks.
@@ -132,11 +129,11 @@ final class PublisherRig: Sendable {
         await task?.value
     }
 
-    var connections: Int { events.withLock { $0.count { if case .connected = $0 { true } else { false } } } }
+    var connections: Int { events.count { $0.hasPrefix("MQTT: connected with ") } }
 
     /// Waits for `count` connections.
     func connected(_ count: Int = 1) async throws {
-        #expect(await eventually { connections >= count }, "\(events.withLock { $0 })")
+        #expect(await eventually { connections >= count }, "\(events)")
     }
 }
 

@@ -5,6 +5,7 @@ import Support
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @Suite struct WireTests {
     @Test(
@@ -138,11 +139,13 @@ import TrackerService
     /// An error in processing makes the broker send the message again.
     @Test func `a command is not confirmed while the store is locked`() throws {
         let handler = CommandHandler(
-            tracker: { throw StoreError(.busy, "Another process locked it", at: "") }, service: nil,
+            tracker: { throw StoreError(.busy, "Another process locked it", at: "") },
+            service: ServiceClient(
+                status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" }),
             sharesWaterline: { false })
         let plan = try #require(
             try plan([("mqtt.url", "mqtt://h"), ("mqtt.prefix", "h"), ("mqtt.commands", "true")]))
-        let inbox = CommandInbox(plan, handler, Denials { _, _ in }, id: "1", log: { _ in }, changed: {})
+        let inbox = CommandInbox(plan, handler, Denials(log: .silent), id: "1", log: .silent, changed: {})
         #expect(throws: StoreError.self) { try inbox.handle(MQTTMessage("h/cmd/log", "250")) }
     }
 

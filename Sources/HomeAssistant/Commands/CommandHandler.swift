@@ -12,7 +12,7 @@ struct CommandHandler: Sendable {
     static let waterline: Set = ["drink", "end", "start", "water"]
 
     let tracker: @Sendable () throws -> TrackerAPI
-    let service: ServiceClient?
+    let service: ServiceClient
     let sharesWaterline: @Sendable () -> Bool
 
     /// Executes a command on the store, once for each transaction.
@@ -159,7 +159,6 @@ struct CommandHandler: Sendable {
 
     private func executeOnService(_ received: CommandRequest) async throws -> CommandAnswer {
         var request = received
-        guard let service else { throw Refusal("noService", "This service does not poll a bottle.") }
         let now = try tracker().now
         if let sent = Self.delay(of: received, now, atMost: .infinity).map({ now.advanced(seconds: -$0) }) {
             throw Refusal(

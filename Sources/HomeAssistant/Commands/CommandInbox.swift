@@ -1,3 +1,4 @@
+import Logging
 import Synchronization
 import TrackerCore
 import TrackerService
@@ -23,7 +24,7 @@ final class CommandInbox: Sendable {
     private let plan: MQTTPlan
     private let handler: CommandHandler
     private let denials: Denials
-    private let log: @Sendable (MQTTPublisher.LogEvent) -> Void
+    private let log: Logger
     private let changed: @Sendable () -> Void
 
     /// - Parameters:
@@ -31,7 +32,7 @@ final class CommandInbox: Sendable {
     ///   - changed: called after a message that changes what is published.
     init(
         _ plan: MQTTPlan, _ handler: CommandHandler, _ denials: Denials, id: String,
-        log: @escaping @Sendable (MQTTPublisher.LogEvent) -> Void, changed: @escaping @Sendable () -> Void
+        log: Logger, changed: @escaping @Sendable () -> Void
     ) {
         (self.plan, self.handler, self.denials, self.log, self.changed) = (plan, handler, denials, log, changed)
         state = Mutex(State(prefixConflict: PrefixConflict(plan.topics, ownID: id)))
@@ -112,6 +113,6 @@ final class CommandInbox: Sendable {
 
     private func warn(_ subject: String, _ sentence: String) {
         let isNew = state.withLock { state in state.reported.count < 100 && state.reported.insert(subject).inserted }
-        if isNew { log(.ignored(sentence)) }
+        if isNew { log.warning("MQTT: \(sentence)") }
     }
 }

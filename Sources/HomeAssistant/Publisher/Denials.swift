@@ -1,3 +1,4 @@
+import Logging
 import Synchronization
 import Utilities
 
@@ -17,10 +18,9 @@ final class Denials: Sendable {
     }
 
     private let state = Mutex(State())
-    private let changed: @Sendable (_ sentence: String, _ isDenied: Bool) -> Void
+    private let log: Logger
 
-    /// - Parameter changed: called when a topic is rejected with a new reason, and when it is accepted again.
-    init(changed: @escaping @Sendable (_ sentence: String, _ isDenied: Bool) -> Void) { self.changed = changed }
+    init(log: Logger) { self.log = log }
 
     /// Handles a new connection. Rejections by another broker are dropped.
     /// - Parameter limitations: the features that the broker does not support, with its reasons.
@@ -59,11 +59,11 @@ final class Denials: Sendable {
     /// Records whether the broker accepts or supports something, such as a topic or QoS 1, and logs a change.
     /// - Parameter reason: the broker's reason; `nil` if it accepted.
     func record(_ subject: String, _ reason: String?, verb: String = "accept") {
-        let change: (String, Bool)? = state.withLock { state in
+        let change: (level: Logger.Level, sentence: String)? = state.withLock { state in
             let broker = "The broker at \(state.address)"
             guard let reason else {
                 guard state.denied.removeValue(forKey: subject) != nil else { return nil }
-                return ("\(broker) \(verb)s \(subject) now.", false)
+                return (.notice, "\(broker) \(verb)s \(subject) now.")
             }
             let advice = reason.contains("uthorized") ? " Check its access rules (ACL) for this user." : ""
             let sentence = "\(broker) does not \(verb) \(subject): \(reason).\(advice)"
@@ -72,8 +72,8 @@ final class Denials: Sendable {
             defer { state.denied[subject] = denial }
             guard denial.sentence != sentence else { return nil }
             denial.sentence = sentence
-            return (sentence, true)
+            return (.warning, sentence)
         }
-        if let (sentence, isDenied) = change { changed(sentence, isDenied) }
+        if let change { log.log(level: change.level, "MQTT: \(change.sentence)") }
     }
 }

@@ -6,6 +6,26 @@ enum MQTTAdvice {
         Another client might use the same client ID: a second service of this store, or a service of a copy.
         """
 
+    static func copied(store: String) -> String {
+        """
+        If the store was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another prefix \
+        (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
+        """
+    }
+
+    static func clientIDShared(store: String) -> String {
+        """
+        If this store is a copy: set another prefix (mqtt.prefix), then waterh-gateway identity new --store \(store).
+        """
+    }
+
+    static func prefixShared(store: String) -> String {
+        """
+        Set another prefix: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix in [mqtt] of \
+        waterh.toml.
+        """
+    }
+
     /// Returns the text of an error, followed by advice.
     /// - Parameter isRepeated: whether the connection was lost again soon after its start.
     static func message(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) -> String {

@@ -13,7 +13,9 @@ package final class MQTTChannel: NotificationSink {
         var connection: MQTTConnection
         var topics: Topics
         var denials: Denials
-        var dependencies: MQTTPublisher.Dependencies
+        var context: PublisherContext
+        /// Called after a late confirmation.
+        var storeChanged: @Sendable () async -> Void
     }
 
     private struct State {
@@ -37,21 +39,21 @@ package final class MQTTChannel: NotificationSink {
 
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         let (announcement, start) = (notification.announcement, ContinuousClock.now)
-        guard let link, !notification.kind.isWaterline || link.dependencies.sharesWaterline() else { return false }
+        guard let link, !notification.kind.isWaterline || link.context.sharesWaterline() else { return false }
         guard !state.withLock({ $0.confirmed.contains(announcement) }) else { return true }
         guard await publish(notification, link) else { return false }
         state.withLock {
             guard $0.link?.connection === link.connection else { return }
             $0.confirmed = ($0.confirmed + [announcement]).suffix(Self.historyLimit)
         }
-        if .now - start > timeLimit { await link.dependencies.storeChanged() }
+        if .now - start > timeLimit { await link.storeChanged() }
         return true
     }
 
     /// Publishes a notification. Returns whether the broker has confirmed it and a client subscribes.
     private func publish(_ notification: TrackerNotification, _ link: Link) async -> Bool {
         let topic = link.topics.notify
-        guard link.denials.canRetry(topic), let tracker = try? link.dependencies.tracker(),
+        guard link.denials.canRetry(topic), let tracker = try? link.context.tracker(),
             let snapshot = try? tracker.state(),
             let text = try? TrackerAPI.json(
                 NotifyPayload(notification: notification, snapshot: snapshot, now: tracker.now)),

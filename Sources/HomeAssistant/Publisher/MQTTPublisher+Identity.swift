@@ -53,7 +53,7 @@ extension MQTTPublisher {
         let client = MQTTPlan.client(id)
         let path: String
         let origin: String
-        switch try dependencies.tracker().store.location(of: Self.name, at: storeOrigin) {
+        switch try context.tracker().store.location(of: Self.name, at: storeOrigin) {
         case .known: return
         case .copy(let original):
             (path, origin) = (original, "is a copy or a backup of \(original), which still exists and is published")

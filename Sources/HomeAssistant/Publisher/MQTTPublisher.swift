@@ -1,71 +1,26 @@
 package import Store
+import Logging
 import Synchronization
-package import TrackerCore
+import TrackerCore
 package import TrackerService
 import Utilities
 
 /// Publishes a store to an MQTT broker, and executes commands from there if enabled (tracker spec 10.5).
 package actor MQTTPublisher {
     package struct Dependencies: Sendable {
-        /// Creates an application API for one request.
-        package var tracker: @Sendable () throws -> TrackerAPI
-        /// Applies the configuration file to the settings.
-        package var overlay: @Sendable (Settings) throws -> Settings
-        package var service: ServiceClient?
-        package var sharesWaterline: @Sendable () -> Bool
-        package var version: String
+        package let context: PublisherContext
+        package let service: ServiceClient
+        package let version: String
         /// Called after a command has changed the store.
-        package var storeChanged: @Sendable () async -> Void
+        package var storeChanged: @Sendable () async -> Void = {}
         /// Reserves a client ID on this host until the result is released.
-        package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
+        package var claim: @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil }
         /// Returns the machine and path of the store, to detect a copied store; `nil` for a store in memory.
-        package var storeOrigin: @Sendable () -> StoreOrigin?
-        /// Reports writes to the store. If `nil`, the store is polled.
-        package var watch: StoreWatch?
-        package var log: @Sendable (LogEvent) -> Void
-        /// Returns a random number from 0 to 1.
-        package var randomFraction: @Sendable () -> Double
+        package var storeOrigin: @Sendable () -> StoreOrigin? = { nil }
 
-        package init(
-            tracker: @escaping @Sendable () throws -> TrackerAPI,
-            overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceClient? = nil,
-            sharesWaterline: @escaping @Sendable () -> Bool,
-            version: String,
-            storeChanged: @escaping @Sendable () async -> Void = {},
-            claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
-            storeOrigin: @escaping @Sendable () -> StoreOrigin? = { nil },
-            watch: StoreWatch? = nil,
-            log: @escaping @Sendable (LogEvent) -> Void,
-            randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }
-        ) {
-            (self.tracker, self.overlay, self.service, self.sharesWaterline) = (
-                tracker, overlay, service, sharesWaterline
-            )
-            (self.version, self.storeChanged, self.claim, self.storeOrigin, self.watch) = (
-                version, storeChanged, claim, storeOrigin, watch
-            )
-            (self.log, self.randomFraction) = (log, randomFraction)
+        package init(_ context: PublisherContext, service: ServiceClient, version: String) {
+            (self.context, self.service, self.version) = (context, service, version)
         }
-    }
-
-    /// Events for the log; a repeated one is reported once.
-    package enum LogEvent: Hashable, Sendable {
-        case connected(String)
-        case failed(String)
-        case denied(String)
-        case accepted(String)
-        /// Another client seems to use the same client ID.
-        case clientIDShared(String)
-        /// Another store publishes to the same topics.
-        case prefixShared(String)
-        /// The store might be a copy. The user must choose an identity.
-        case copied(String)
-        /// The settings name no broker.
-        case off
-        /// Retained messages remain at a broker, or drinks wait for one.
-        case dataRemains(String)
-        /// A message was ignored, because it is not a valid command.
-        case ignored(String)
     }
 
     static let name = "mqtt"
@@ -79,6 +34,7 @@ package actor MQTTPublisher {
     private static let briefDuration = Duration.seconds(60)
 
     nonisolated let dependencies: Dependencies
+    nonisolated var context: PublisherContext { dependencies.context }
     nonisolated let channel: MQTTChannel
     /// The channel with the notifications that it missed.
     nonisolated let notifications: BufferedSink
@@ -103,19 +59,19 @@ package actor MQTTPublisher {
     /// - Parameter notifications: delivers to the channel, and first those that it missed.
     package init(_ dependencies: Dependencies, channel: MQTTChannel, notifications: BufferedSink) {
         (self.dependencies, self.channel, self.notifications) = (dependencies, channel, notifications)
-        denials = Denials { sentence, isDenied in dependencies.log(isDenied ? .denied(sentence) : .accepted(sentence)) }
+        denials = Denials(log: dependencies.context.log)
     }
 
     /// Makes the store record drinks for publication. Call it before any drink is stored.
     package nonisolated func prepare() {
-        guard let tracker = try? dependencies.tracker(), (try? plan()) != nil else { return }
+        guard let tracker = try? context.tracker(), (try? plan()) != nil else { return }
         _ = try? open(tracker)
     }
 
     /// Runs until its task is cancelled.
     package func run() async {
         var backoff = Backoff()
-        let following = DayObserver.waking(dependencies.watch, pausesAfterWrite: DayObserver.pausesAfterWrite) {
+        let following = DayObserver.waking(context.watch, pausesAfterWrite: DayObserver.pausesAfterWrite) {
             await self.checkNow()
         }
         isFollowing = following != nil
@@ -140,7 +96,7 @@ package actor MQTTPublisher {
                     connections > before && ContinuousClock.now - start < Self.briefDuration ? briefConnections + 1 : 0
                 report(error, plan, isRepeated: briefConnections > 1)
                 await wait(
-                    isCopy(error) ? Self.slowInterval : backoff.next(jitter: dependencies.randomFraction()), while: plan
+                    isCopy(error) ? Self.slowInterval : backoff.next(jitter: context.randomFraction()), while: plan
                 )
             }
         }
@@ -149,13 +105,11 @@ package actor MQTTPublisher {
     /// Checks the settings and the store for changes at once.
     package func checkNow() { pause.end() }
 
-    nonisolated func plan() throws -> MQTTPlan? {
-        try MQTTPlan(try dependencies.overlay(dependencies.tracker().store.settings()).service)
-    }
+    nonisolated func plan() throws -> MQTTPlan? { try MQTTPlan(context.settings()) }
 
     /// Registers the publisher in the store. After a purge, all drinks since then are published.
     nonisolated func open(_ tracker: TrackerAPI) throws -> Publisher {
-        try tracker.store.recordSharing(dependencies.sharesWaterline())
+        try tracker.store.recordSharing(context.sharesWaterline())
         return try hadIdentity.withLock { hadIdentity in
             let identity = try tracker.store.openPublisher(Self.name, includesStored: hadIdentity) {
                 Self.newID(tracker)
@@ -177,7 +131,7 @@ package actor MQTTPublisher {
         (lastProblem, prefixProblem) = (nil, nil)
         denials.begin(at: plan.address, connection.limitations)
         recordProblem()
-        let suffix = UInt32(min(1, max(0, dependencies.randomFraction())) * Double(UInt32.max))
+        let suffix = UInt32(min(1, max(0, context.randomFraction())) * Double(UInt32.max))
         return "\(connections)-\(String(suffix, radix: 36))"
     }
 
@@ -191,7 +145,9 @@ package actor MQTTPublisher {
         }
         if problem != prefixProblem {
             prefixProblem = problem
-            if let problem { dependencies.log(.prefixShared(problem)) }
+            if let problem {
+                context.log.warning("MQTT: \(problem) \(MQTTAdvice.prefixShared(store: context.store.path))")
+            }
         }
         recordProblem()
     }
@@ -199,7 +155,7 @@ package actor MQTTPublisher {
     /// Stores the errors, which `status` and `doctor` show.
     private func recordProblem() {
         let message = lastProblem ?? prefixProblem ?? denials.sentences
-        if let tracker = try? dependencies.tracker() {
+        if let tracker = try? context.tracker() {
             try? tracker.store.recordProblem(message, of: Self.name, at: tracker.now)
         }
     }
@@ -214,32 +170,31 @@ package actor MQTTPublisher {
 
     /// Reports retained messages at other brokers, which cannot be deleted from here.
     func reportStaleTopics(except plan: MQTTPlan?) {
-        for left in (try? dependencies.tracker().store.staleTopics()) ?? []
+        for left in (try? context.tracker().store.staleTopics()) ?? []
         where !["", plan.map { "\($0.address)" }].contains(left.brokerAddress)
             && reportedBrokers.insert(left.brokerAddress).inserted
         {
-            dependencies.log(
-                .dataRemains(
-                    """
-                    The broker at \(left.brokerAddress) still retains \(counted(left.topics.count, "message")) of \
-                    this store (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set \
-                    mqtt.url to that broker, and then back.
-                    """))
+            context.log.warning(
+                """
+                MQTT: The broker at \(left.brokerAddress) still retains \(counted(left.topics.count, "message")) of \
+                this store (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set \
+                mqtt.url to that broker, and then back.
+                """)
         }
     }
 
     private func turnOff() throws {
         lastProblem = nil
         recordProblem()
-        let store = try dependencies.tracker().store
+        let store = try context.tracker().store
         let wasOpen = try store.closePublisher(Self.name, unlessWaitingAtMost: Self.waitingLimit)
         guard wasOn != false || wasOpen else { return }
-        if wasOn == true || wasOpen { dependencies.log(.off) }
+        if wasOn == true || wasOpen { context.log.notice("MQTT: no broker is configured now.") }
         wasOn = false
         // Keep waiting drinks, because the service might have been started without its configuration.
         if try store.isPublisherOpen(Self.name) {
             let waiting = try store.waitingChanges(for: Self.name)
-            dependencies.log(.dataRemains("No broker is set, and \(counted(waiting, "drink")) wait for one."))
+            context.log.warning("MQTT: No broker is set, and \(counted(waiting, "drink")) wait for one.")
         }
         try store.markTopicsStale(of: Self.name)
         reportStaleTopics(except: nil)
@@ -249,9 +204,14 @@ package actor MQTTPublisher {
         let text = MQTTAdvice.message(error, plan, isRepeated: isRepeated)
         guard text != lastProblem, !Task.isCancelled else { return }
         lastProblem = text
-        dependencies.log(
-            isCopy(error)
-                ? .copied(text) : text.contains(MQTTAdvice.otherClient) ? .clientIDShared(text) : .failed(text))
+        let store = context.store.path
+        if isCopy(error) {
+            context.log.warning("MQTT: \(text) \(MQTTAdvice.copied(store: store))")
+        } else {
+            let isShared = text.contains(MQTTAdvice.otherClient)
+            let advice = isShared ? " \(MQTTAdvice.clientIDShared(store: store))" : ""
+            context.log.warning("MQTT: \(asSentence(text)) It is retried automatically.\(advice)")
+        }
         // Do this last, because it can wait for the store.
         recordProblem()
     }

@@ -1,3 +1,4 @@
+import Logging
 import Store
 import TrackerCore
 import TrackerService
@@ -41,23 +42,24 @@ struct MQTTSession {
     private var backoff = Backoff(first: .milliseconds(500), longest: .seconds(300))
 
     private var topics: Topics { plan.topics }
-    private var dependencies: MQTTPublisher.Dependencies { publisher.dependencies }
+    private var context: PublisherContext { publisher.context }
+    private var version: String { publisher.dependencies.version }
     private var denials: Denials { publisher.denials }
 
     /// Connects, and publishes until the settings change, the store is purged, or the task is cancelled.
     /// - Throws: the reason why the connection failed or ended.
     static func run(_ publisher: MQTTPublisher, _ plan: MQTTPlan) async throws {
-        let dependencies = publisher.dependencies
-        let identity = try publisher.open(dependencies.tracker())
+        let (dependencies, context) = (publisher.dependencies, publisher.context)
+        let identity = try publisher.open(context.tracker())
         try publisher.checkOrigin(identity.id)
         let claim = try dependencies.claim(MQTTPlan.client(identity.id))
         defer { withExtendedLifetime(claim) {} }
-        let store = try dependencies.tracker().store
+        let store = try context.tracker().store
         try store.setAddress("\(plan.address)", of: identity.name)
         await publisher.reportStaleTopics(except: plan)
         let handler = CommandHandler(
-            tracker: dependencies.tracker, service: dependencies.service, sharesWaterline: dependencies.sharesWaterline)
-        let inbox = CommandInbox(plan, handler, publisher.denials, id: identity.id, log: dependencies.log) {
+            tracker: context.tracker, service: dependencies.service, sharesWaterline: context.sharesWaterline)
+        let inbox = CommandInbox(plan, handler, publisher.denials, id: identity.id, log: context.log) {
             Task {
                 await publisher.checkNow()
                 await dependencies.storeChanged()
@@ -77,8 +79,8 @@ struct MQTTSession {
         do {
             publisher.channel.connect(
                 MQTTChannel.Link(
-                    connection: connection, topics: plan.topics, denials: publisher.denials, dependencies: dependencies)
-            )
+                    connection: connection, topics: plan.topics, denials: publisher.denials, context: context,
+                    storeChanged: dependencies.storeChanged))
             let connectionID = await publisher.connected(plan, connection)
             var session = MQTTSession(
                 publisher: publisher, plan: plan, identity: identity, connection: connection, inbox: inbox,
@@ -108,7 +110,7 @@ struct MQTTSession {
 
     private mutating func publishUntilEnd() async throws {
         if plan.acceptsCommands { try await subscribe([topics.everyCommand]) }
-        dependencies.log(.connected("\(plan)"))
+        context.log.notice("MQTT: connected with \(plan).")
         if let discovery = plan.discovery { try await subscribe([CommandInbox.status(discovery)]) }
         try await subscribe(PrefixConflict.filters(topics), isOwnIgnored: true)
         Task { [connection, publisher] in
@@ -133,7 +135,7 @@ struct MQTTSession {
 
     /// Whether the store still has the id of this connection. A purge changes it.
     private func isCurrent() throws -> Bool {
-        try dependencies.tracker().store.identity(of: identity.name)?.id == identity.id
+        try context.tracker().store.identity(of: identity.name)?.id == identity.id
     }
 
     private func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws {
@@ -149,14 +151,14 @@ struct MQTTSession {
 
     private mutating func publishSips() async throws {
         while !Task.isCancelled, denials.canRetry(topics.sip) {
-            let tracker = try dependencies.tracker()
+            let tracker = try context.tracker()
             // After a rejection send one drink first: the broker might have accepted part of a batch.
             let limit = denials.isDenied(topics.sip) ? 1 : Self.drinkBatch
             let due = try tracker.store.changes(for: identity.name, limit: limit)
             guard let last = due.last else { return }
             let known = await publisher.unrecordedChanges
             let unsent = due.filter { !known.contains($0) }
-            let mayReadWaterline = dependencies.sharesWaterline()
+            let mayReadWaterline = context.sharesWaterline()
             let deliveries = try await publish(
                 unsent.map {
                     let sip = SipPayload($0, now: tracker.now, mayReadWaterline: mayReadWaterline)
@@ -178,9 +180,9 @@ struct MQTTSession {
     private mutating func publishDay() async throws {
         let isHeartbeat = ContinuousClock.now - lastHeartbeat >= Self.heartbeat
         let isTick = isHeartbeat || ContinuousClock.now - lastTick >= Self.tick
-        let status = await dependencies.service?.status()
-        let tracker = try dependencies.tracker()
-        let sharesWaterline = dependencies.sharesWaterline()
+        let status = await publisher.dependencies.service.status()
+        let tracker = try context.tracker()
+        let sharesWaterline = context.sharesWaterline()
         let now = StateInputs(mark: try tracker.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
         guard isTick || now != publishedInputs || denials.isDue(retainedTopics) else { return }
         if isTick { lastTick = .now }
@@ -253,11 +255,11 @@ struct MQTTSession {
     ) {
         guard let discovery = plan.discovery else { return ([], []) }
         let day = HomeDevice.day(
-            id: identity.id, version: dependencies.version, topics: topics, commands: plan.acceptsCommands,
+            id: identity.id, version: version, topics: topics, commands: plan.acceptsCommands,
             waterline: sharesWaterline)
         let bottleDevices = bottles.map {
             HomeDevice.bottle(
-                $0, id: identity.id, version: dependencies.version, topics: topics, commands: plan.acceptsCommands,
+                $0, id: identity.id, version: version, topics: topics, commands: plan.acceptsCommands,
                 isOnly: bottles.count == 1)
         }
         var (messages, wholeDevices): ([(topic: String, text: String)], Set<String>) = ([], [])
@@ -278,7 +280,7 @@ struct MQTTSession {
             sharesWaterline || !CommandHandler.waterline.contains($0)
         }
         return BridgeInfo(
-            version: dependencies.version, id: identity.id, connection: connectionID, prefix: topics.prefix,
+            version: version, id: identity.id, connection: connectionID, prefix: topics.prefix,
             commands: plan.acceptsCommands ? commands.sorted() : [], discovery: plan.discovery,
             bottles: bottles.map(BottlePayload.id), sharesWaterline: sharesWaterline)
     }
@@ -302,7 +304,7 @@ struct MQTTSession {
             uptime: Int((ContinuousClock.now - publisher.startTime).components.seconds),
             connections: publisher.connections,
             published: publisher.published, received: inbox.received,
-            waiting: try dependencies.tracker().store.waitingChanges(for: identity.name))
+            waiting: try context.tracker().store.waitingChanges(for: identity.name))
         let state = publishesOnline ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
         _ = try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerAPI.json(health))])
     }
@@ -311,7 +313,7 @@ struct MQTTSession {
     private mutating func clear() async throws {
         _ = try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)])
         try await clear(retainedTopics)
-        let store = try dependencies.tracker().store
+        let store = try context.tracker().store
         try store.deleteRetained(retainedTopics.sorted(), of: identity.name)
         for left in try store.staleTopics() where left.id == identity.id { try store.delete(left) }
         retainedTopics = []
@@ -319,7 +321,7 @@ struct MQTTSession {
 
     /// Deletes the retained messages from before a purge.
     private func clearOldIdentities() async throws {
-        let store = try dependencies.tracker().store
+        let store = try context.tracker().store
         for left in try store.staleTopics() where ["", "\(plan.address)"].contains(left.brokerAddress) {
             try await clear(Set(left.topics).subtracting(retainedTopics))
             try store.delete(left)
