@@ -52,8 +52,7 @@ struct BenchDayCommand: AsyncParsableCommand {
 
     func run() async throws {
         let file = try Configuration.load(config)
-        var link = link
-        link.fill(file)
+        let link = link.filled(from: file)
         if case .capture = try link.name {
             throw CommandFailure(
                 .wrongUse, "invalid --link capture:FILE: a session needs a bottle",

@@ -80,8 +80,7 @@ extension DoctorChecks {
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
         let (file, location) = try options.load()
         let ownBottles = Adoption.adoptedBottles(location)
-        var linkOptions = link
-        linkOptions.fill(file)
+        let linkOptions = link.filled(from: file)
         var findings = store(location, zone: options.namedZone(file))
         findings += [
             zone(options.namedZone(file), location),

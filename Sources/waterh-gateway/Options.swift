@@ -127,9 +127,11 @@ extension RecordDialect: ExpressibleByArgument {}
 
 extension LinkOptions {
     /// Takes missing options from the configuration file.
-    mutating func fill(_ file: Configuration) {
-        link = file.link(flag: link)
-        bottle = file.bottle(flag: bottle)
-        allowPowerCycle = allowPowerCycle || file.allowPowerCycle == true
+    func filled(from file: Configuration) -> LinkOptions {
+        var filled = self
+        filled.link = file.link(flag: link)
+        filled.bottle = file.bottle(flag: bottle)
+        filled.allowPowerCycle = allowPowerCycle || file.allowPowerCycle == true
+        return filled
     }
 }

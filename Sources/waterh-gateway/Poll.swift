@@ -28,8 +28,7 @@ struct Poll: AsyncParsableCommand {
 
     func run() async throws {
         let (file, store) = try storeOptions.load()
-        var link = link
-        link.fill(file)
+        let link = link.filled(from: file)
         let hasNeighbours = try link.name.hasNeighbours
         let needsAdoption = hasNeighbours && Adoption.adoptedBottles(store).isEmpty
         let isNamed = link.selectedBottle != nil || !file.bottles.isEmpty

@@ -27,8 +27,7 @@ struct Scan: AsyncParsableCommand {
 
     func run() async throws {
         let (file, storeLocation) = try location.load()
-        var link = link
-        link.fill(file)
+        let link = link.filled(from: file)
         let central = try link.open()
         let (isAll, isJSON, limit, linkOptions) = (all, json, seconds, link)
         let ownBottles = Adoption.adoptedBottles(storeLocation)

@@ -36,8 +36,7 @@ struct Send: AsyncParsableCommand {
 
     func run() async throws {
         let (file, storeLocation) = try location.load()
-        var link = link
-        link.fill(file)
+        let link = link.filled(from: file)
         // --zone is the zone of the clock command. The default is the zone of the bottle's clock in polls.
         let zone =
             try zone.map { try StoreProvider.choice($0).host }

@@ -58,8 +58,7 @@ struct ServicePlan: Sendable {
             remarks = []
         }
         self.store = store
-        var link = link
-        link.fill(file)
+        let link = link.filled(from: file)
         self.link = link
         bottles = link.selectedBottle.map { [$0] } ?? file.bottles
         hasNeighbours = try link.name.hasNeighbours
