@@ -3,7 +3,6 @@ import CommandSupport
 import Foundation
 import Gateway
 import Store
-import Synchronization
 import TrackerCore
 import TrackerService
 import Utilities

@@ -1,5 +1,4 @@
 import CommandSupport
-import Foundation
 import Store
 import TrackerCore
 import TrackerService

@@ -2,7 +2,6 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import CommandSupport
-import Foundation
 import Gateway
 import Store
 import TrackerCore

@@ -1,5 +1,4 @@
 import Notifications
-import Foundation
 import Logging
 import TrackerCore
 import TrackerService

@@ -1,7 +1,6 @@
 import Bluetooth
 import BottleProtocol
 import CommandSupport
-import Foundation
 import Gateway
 import Logging
 import Store

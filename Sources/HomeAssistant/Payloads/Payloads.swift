@@ -1,4 +1,3 @@
-import Foundation
 import Store
 import TrackerCore
 import TrackerService
