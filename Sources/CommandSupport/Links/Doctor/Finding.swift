@@ -29,3 +29,14 @@ package struct Finding: Hashable, Sendable {
         self.remedy = remedy
     }
 }
+
+/// A command that fixes a finding.
+package struct Remedy: Hashable, Sendable {
+    package var command: [String]
+    package var needsRoot: Bool
+
+    package init(_ command: [String], needsRoot: Bool) {
+        self.command = command
+        self.needsRoot = needsRoot
+    }
+}
