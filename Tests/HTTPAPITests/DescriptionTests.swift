@@ -140,58 +140,16 @@ struct APIDescription {
         #expect(try APIDescription().faults(of: TrackerAPI.json(state), named: "Day") == [])
     }
 
-    @Test func `responses to reads and writes match the OpenAPI description`() async throws {
-        let description = try APIDescription()
-        let server = try await TestServer()
-        @discardableResult
-        func ask(
-            _ method: String, _ path: String, _ body: String? = nil, as described: String? = nil
-        ) async throws -> RawHTTP.Reply {
-            let answer = try await server.ask(method, "/api/v1\(path)", body, headers: server.page)
-            #expect((200...201).contains(answer.status), "\(method) \(path): \(answer.body)")
-            #expect(try description.faults(of: answer.body, to: method, described ?? path) == [], "\(method) \(path)")
-            return answer
-        }
-        /// An edited drink has a new number.
-        func number(_ answer: RawHTTP.Reply) throws -> Int {
-            try #require((answer.json["drink"] as? [String: Any])?["number"] as? Int)
-        }
-        try await ask("POST", "/drinks", #"{"ml": 100}"#)
-        try await ask("POST", "/undo", "{}")
-        for body in [#"{"minutes": 30}"#, #"{"until": "tomorrow"}"#, #"{"minutes": 0}"#] {
-            try await ask("POST", "/snooze", body)
-        }
-        var drink = try await number(ask("POST", "/drinks", #"{"ml": 250}"#))
-        drink = try await number(ask("PATCH", "/drinks/d\(drink)", #"{"ml": 300}"#, as: "/drinks/{drink}"))
-        for query in ["", "?day=today", "?week=2026-06-15", "?month=2026-06"] {
-            try await ask("GET", "/history\(query)", as: "/history")
-        }
-        try await ask("GET", "/streak")
-        try await ask("POST", "/session", "{}")
-        try await ask("POST", "/session/drink", #"{"type": "beer", "oz": 16}"#)
-        try await ask("POST", "/session/water", "{}")
-        try await ask("GET", "/session")
-        try await ask("POST", "/session/end", "{}")
-        try await ask("GET", "/sessions")
-        try await ask("POST", "/session/done", "{}")
-        try await ask("DELETE", "/drinks/d\(drink)", as: "/drinks/{drink}")
-        try await ask("POST", "/drinks", #"{"ml": 100}"#)
-        try await ask("POST", "/reset-today", "{}")
-        try await ask("POST", "/tokens", #"{"label": "x"}"#)
-        try await ask("GET", "/tokens")
-    }
+    /// A client that compares each response with the description.
+    private struct Client {
+        let server: TestServer
+        let description: APIDescription
 
-    @Test func `responses about settings and bottles match the OpenAPI description`() async throws {
-        let description = try APIDescription()
-        var report = PollReport()
-        (report.bottle, report.received, report.new) = ("A4:C1:38:00:00:01", 2, 1)
-        let failed = PollReport(failure: PollFailure(.notFound, "Bottle not found"))
-        let polls = [
-            PollLine(at: TestServer.noon, report, sentence: "1 new", seconds: 1.5),
-            PollLine(at: TestServer.noon, failed, sentence: "Bottle not found", seconds: 10),
-        ]
-        let service = ServiceClient.stub(recentPolls: polls, send: { _ in "The goal is 2500 ml." })
-        let server = try await TestServer(service: service)
+        init(service: ServiceClient? = nil) async throws {
+            (server, description) = (try await TestServer(service: service), try APIDescription())
+        }
+
+        /// - Parameter described: the path in the description, if it differs.
         @discardableResult
         func ask(
             _ method: String, _ path: String, _ body: String? = nil, as described: String? = nil,
@@ -202,6 +160,50 @@ struct APIDescription {
             #expect(try description.faults(of: answer.body, to: method, described ?? path) == [], "\(method) \(path)")
             return answer
         }
+    }
+
+    @Test func `responses to reads and writes match the OpenAPI description`() async throws {
+        let client = try await Client()
+        /// An edited drink has a new number.
+        func number(_ answer: RawHTTP.Reply) throws -> Int {
+            try #require((answer.json["drink"] as? [String: Any])?["number"] as? Int)
+        }
+        try await client.ask("POST", "/drinks", #"{"ml": 100}"#)
+        try await client.ask("POST", "/undo", "{}")
+        for body in [#"{"minutes": 30}"#, #"{"until": "tomorrow"}"#, #"{"minutes": 0}"#] {
+            try await client.ask("POST", "/snooze", body)
+        }
+        var drink = try await number(client.ask("POST", "/drinks", #"{"ml": 250}"#))
+        drink = try await number(client.ask("PATCH", "/drinks/d\(drink)", #"{"ml": 300}"#, as: "/drinks/{drink}"))
+        for query in ["", "?day=today", "?week=2026-06-15", "?month=2026-06"] {
+            try await client.ask("GET", "/history\(query)", as: "/history")
+        }
+        try await client.ask("GET", "/streak")
+        try await client.ask("POST", "/session", "{}")
+        try await client.ask("POST", "/session/drink", #"{"type": "beer", "oz": 16}"#)
+        try await client.ask("POST", "/session/water", "{}")
+        try await client.ask("GET", "/session")
+        try await client.ask("POST", "/session/end", "{}")
+        try await client.ask("GET", "/sessions")
+        try await client.ask("POST", "/session/done", "{}")
+        try await client.ask("DELETE", "/drinks/d\(drink)", as: "/drinks/{drink}")
+        try await client.ask("POST", "/drinks", #"{"ml": 100}"#)
+        try await client.ask("POST", "/reset-today", "{}")
+        try await client.ask("POST", "/tokens", #"{"label": "x"}"#)
+        try await client.ask("GET", "/tokens")
+    }
+
+    @Test func `responses about settings and bottles match the OpenAPI description`() async throws {
+        var report = PollReport()
+        (report.bottle, report.received, report.new) = ("A4:C1:38:00:00:01", 2, 1)
+        let failed = PollReport(failure: PollFailure(.notFound, "Bottle not found"))
+        let polls = [
+            PollLine(at: TestServer.noon, report, sentence: "1 new", seconds: 1.5),
+            PollLine(at: TestServer.noon, failed, sentence: "Bottle not found", seconds: 10),
+        ]
+        let service = ServiceClient.stub(recentPolls: polls, send: { _ in "The goal is 2500 ml." })
+        let client = try await Client(service: service)
+        let server = client.server
         func seconds(_ later: Double) -> Instant { TestServer.noon.advanced(seconds: later) }
         func record(_ second: Int, _ verdict: JournalEntry.Verdict) -> JournalEntry {
             let raw: [UInt8] = [0x1A, 6, 15, 11, 0, UInt8(second), 0, 100, 0, 0, 1, 0x61, 0]
@@ -212,9 +214,9 @@ struct APIDescription {
         }
         // An empty store first, then a full one.
         for path in ["/why", "/journal", "/bottles", "/shortcuts/drinks", "/settings", "/presets", "/polls"] {
-            try await ask("GET", path)
+            try await client.ask("GET", path)
         }
-        try await ask("POST", "/setup", #"{"goal": 2000}"#)
+        try await client.ask("POST", "/setup", #"{"goal": 2000}"#)
         _ = try server.store.append([
             record(1, .drink(at: seconds(-3599), zone: "UTC")), record(2, .quarantined(reason: "hostClock")),
             record(3, .quarantined(reason: "implausibleTimestamp")),
@@ -224,23 +226,26 @@ struct APIDescription {
             PollRecord(
                 bottle: "A4:C1:38:00:00:01", name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3,
                 endedAt: seconds(0), complete: true))
-        try await ask("POST", "/session", "{}")
-        let session = try await ask("POST", "/session/drink", "{}")
+        try await client.ask("POST", "/session", "{}")
+        let session = try await client.ask("POST", "/session/drink", "{}")
         let entry = try #require((session.json["logs"] as? [[String: Any]])?.first?["name"] as? String)
-        try await ask("PATCH", "/session/logs/\(entry)", #"{"estimate": 1.5}"#, as: "/session/logs/{entry}")
-        for at in ["", "?at=23:30", "?at=06:00"] { try await ask("GET", "/why\(at)", as: "/why") }
-        try await ask("DELETE", "/session/logs/\(entry)", "{}", as: "/session/logs/{entry}")
+        try await client.ask("PATCH", "/session/logs/\(entry)", #"{"estimate": 1.5}"#, as: "/session/logs/{entry}")
+        for at in ["", "?at=23:30", "?at=06:00"] { try await client.ask("GET", "/why\(at)", as: "/why") }
+        try await client.ask("DELETE", "/session/logs/\(entry)", "{}", as: "/session/logs/{entry}")
 
-        try await ask("POST", "/presets", #"{"name": "pale ale", "type": "beer", "oz": 16, "abv": 5.5}"#)
+        try await client.ask("POST", "/presets", #"{"name": "pale ale", "type": "beer", "oz": 16, "abv": 5.5}"#)
         let unchanged = try await server.patch("presets/pale%20ale", "{}")
         #expect(unchanged.code == "missingField", "a change of nothing: \(unchanged.body)")
-        try await ask("PATCH", "/presets/pale%20ale", #"{"name": "ale", "estimate": 2}"#, as: "/presets/{preset}")
-        let plain = try await ask("PATCH", "/presets/ale", #"{"oz": null, "abv": null}"#, as: "/presets/{preset}").json
+        try await client.ask(
+            "PATCH", "/presets/pale%20ale", #"{"name": "ale", "estimate": 2}"#, as: "/presets/{preset}")
+        let plain = try await client.ask(
+            "PATCH", "/presets/ale", #"{"oz": null, "abv": null}"#, as: "/presets/{preset}"
+        ).json
         #expect(
             plain["sizeOz"] as? Double == nil && plain["abv"] as? Double == nil
                 && plain["standardDrinkEstimate"] as? Double == 2, "\(plain)")
-        try await ask("GET", "/presets")
-        try await ask("DELETE", "/presets/ale", "{}", as: "/presets/{preset}")
+        try await client.ask("GET", "/presets")
+        try await client.ask("DELETE", "/presets/ale", "{}", as: "/presets/{preset}")
 
         for values in [
             #"""
@@ -252,42 +257,42 @@ struct APIDescription {
             "ntfy.token": "secret"}
             """#,
         ] {
-            try await ask("PATCH", "/settings", values)
-            try await ask("GET", "/settings")
+            try await client.ask("PATCH", "/settings", values)
+            try await client.ask("GET", "/settings")
         }
-        try await ask("GET", "/settings", headers: server.token(.read))
-        try await ask("GET", "/settings/catalogue")
+        try await client.ask("GET", "/settings", headers: server.token(.read))
+        try await client.ask("GET", "/settings/catalogue")
         for name in ["hydration.quickAddMl", "waterline.units", "sync.token"] {
-            try await ask("GET", "/settings/\(name)", as: "/settings/{name}")
+            try await client.ask("GET", "/settings/\(name)", as: "/settings/{name}")
         }
 
         for path in ["/polls", "/bottles", "/journal", "/journal?limit=1"] {
-            try await ask("GET", path, as: path.split(separator: "?").first.map(String.init))
+            try await client.ask("GET", path, as: path.split(separator: "?").first.map(String.init))
         }
-        try await ask("GET", "/bottles/A4:C1:38:00:00:01/settings", as: "/bottles/{bottle}/settings")
-        try await ask(
+        try await client.ask("GET", "/bottles/A4:C1:38:00:00:01/settings", as: "/bottles/{bottle}/settings")
+        try await client.ask(
             "PATCH", "/bottles/A4:C1:38:00:00:01/settings", #"{"bottle.light": true, "bottle.timeZone": "Asia/Tokyo"}"#,
             as: "/bottles/{bottle}/settings")
-        for number in 1...3 { try await ask("GET", "/journal/r\(number)", as: "/journal/{record}") }
-        try await ask("PATCH", "/journal/r3", #"{"at": "2026-06-15T11:30"}"#, as: "/journal/{record}")
-        try await ask("POST", "/journal/resolve", "{}")
-        try await ask("POST", "/poll", "{}")
-        try await ask("POST", "/bottle/commands", #"{"command": "goal", "arguments": [2500]}"#)
+        for number in 1...3 { try await client.ask("GET", "/journal/r\(number)", as: "/journal/{record}") }
+        try await client.ask("PATCH", "/journal/r3", #"{"at": "2026-06-15T11:30"}"#, as: "/journal/{record}")
+        try await client.ask("POST", "/journal/resolve", "{}")
+        try await client.ask("POST", "/poll", "{}")
+        try await client.ask("POST", "/bottle/commands", #"{"command": "goal", "arguments": [2500]}"#)
 
         let file = ["Content-Type": "text/csv"]
         for path in ["/import", "/shortcuts/samples"] {
-            try await ask("POST", path, "startDate,value_ml\n2026-06-15T09:00:00Z,150\n", headers: file)
+            try await client.ask("POST", path, "startDate,value_ml\n2026-06-15T09:00:00Z,150\n", headers: file)
         }
         let journal = try await server.get("journal/export").body
-        try await ask(
+        try await client.ask(
             "POST", "/journal/import", journal, headers: file.merging(["Content-Type": "application/jsonl"]) { $1 })
-        let keys = try await ask("GET", "/shortcuts/drinks").json["drinks"] as? [[String: Any]] ?? []
-        try await ask("POST", "/shortcuts/done", "{\"keys\": [\"\(keys.first?["key"] as? String ?? "")\"]}")
-        try await ask("POST", "/access-codes", "{}")
-        let token = try await ask("POST", "/tokens", "{}")
-        try await ask("DELETE", "/tokens/\(token.json["id"] as? String ?? "")", "{}", as: "/tokens/{token}")
-        try await ask("GET", "/access")
-        try await ask("POST", "/purge", #"{"confirm": "purge"}"#)
+        let keys = try await client.ask("GET", "/shortcuts/drinks").json["drinks"] as? [[String: Any]] ?? []
+        try await client.ask("POST", "/shortcuts/done", "{\"keys\": [\"\(keys.first?["key"] as? String ?? "")\"]}")
+        try await client.ask("POST", "/access-codes", "{}")
+        let token = try await client.ask("POST", "/tokens", "{}")
+        try await client.ask("DELETE", "/tokens/\(token.json["id"] as? String ?? "")", "{}", as: "/tokens/{token}")
+        try await client.ask("GET", "/access")
+        try await client.ask("POST", "/purge", #"{"confirm": "purge"}"#)
     }
 
     @Test func `the OpenAPI description has every setting and condition`() throws {
