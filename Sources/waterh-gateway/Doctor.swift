@@ -4,6 +4,7 @@ import CommandSupport
 import Foundation
 import Gateway
 import HomeAssistant
+import PostgreSQL
 import Store
 import TrackerCore
 import TrackerService
@@ -125,6 +126,10 @@ extension Finding.Status {
         case .bad: "BAD "
         }
     }
+}
+
+extension Finding {
+    fileprivate var exitStatus: ExitStatus { isAbsence ? .noLink : .failed }
 }
 
 /// The checks of the doctor, each with its findings.
@@ -252,6 +257,20 @@ enum DoctorChecks {
                     "mqtt", .bad, (error as? any Problem)?.sentence ?? "\(error)",
                     advice: BrokerAdvice.line(.wrongUse, inFile: inFile, store: location.path))
             ]
+        }
+    }
+
+    /// Checks the connection to the database, its schema and the role. Writes nothing.
+    static func postgres(_ file: Configuration) async -> [Finding] {
+        do {
+            guard let plan = try file.postgresPlan() else { return [] }
+            try await PostgresPublisher.check(plan)
+            return [Finding("postgres", .good, "\(plan): accepts the connection")]
+        } catch let failure as PostgresFailure {
+            return [Finding("postgres", .bad, failure.cause, advice: failure.advice)]
+        } catch {
+            let failure = error as? CommandFailure
+            return [Finding("postgres", .bad, failure?.sentence ?? "\(error)", advice: failure?.advice)]
         }
     }
 

@@ -144,3 +144,15 @@ extension PollReport {
             advice: mayBeTaken ? PollAdvice.besideService : PollAdvice.about(failure))
     }
 }
+
+extension PollFailure {
+    var exitStatus: ExitStatus {
+        switch kind {
+        case .notFound, .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed: .noLink
+        case .interrupted: .interrupted
+        case .unexpectedResponse: .badInput
+        case .notOwned, .clockNotTrusted: .refused
+        default: .failed
+        }
+    }
+}

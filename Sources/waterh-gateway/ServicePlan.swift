@@ -1,6 +1,5 @@
 import BottleProtocol
 import CommandSupport
-import Foundation
 import PostgreSQL
 import Store
 import WebServer
@@ -95,8 +94,18 @@ struct ServicePlan: Sendable {
     }
 }
 
-// The settings of the file take precedence over those of the store.
 extension Configuration {
+    /// The database of the table `[postgres]`; `nil` without the table.
+    func postgresPlan() throws -> PostgresPlan? {
+        do { return try PostgresPlan(postgres) } catch let problem as any Problem {
+            throw CommandFailure(
+                .badInput, "invalid [postgres] in the configuration: \(problem.sentence)",
+                advice: "Fix the value, then restart the service.")
+        }
+    }
+
+    // The settings of the file take precedence over those of the store.
+
     func notificationSettings(over stored: Settings) throws -> Settings {
         var changed = stored
         for (name, text) in settings where !name.hasPrefix("mqtt.") { try changed.set(name, to: text) }

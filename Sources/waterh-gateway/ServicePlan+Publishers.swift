@@ -1,11 +1,23 @@
 import CommandSupport
 import HomeAssistant
 import Logging
+import Notifications
+import PostgreSQL
 import Store
 import TrackerCore
 import TrackerService
 
+// The publishers and senders of the running service.
 extension ServicePlan {
+    func senders(_ store: TrackerStore, _ watch: StoreWatch?, log: Logger) -> [NotificationSender] {
+        let tracker: @Sendable () throws -> TrackerAPI = { try self.tracker(of: store, source: "pocket") }
+        let context = PublisherContext(
+            store, tracker: tracker,
+            settings: { try file.notificationSettings(over: tracker().store.settings()).service },
+            sharesWaterline: { sharesWaterline(store) }, watch: watch, log: log)
+        return NotificationChannel.allCases.map { NotificationSender($0, context, person: instance) }
+    }
+
     /// The environment of the MQTT publisher.
     func mqttDependencies(
         _ store: TrackerStore, _ service: ServiceClient, _ reminders: ReminderLoop, _ watch: StoreWatch?, log: Logger
@@ -35,5 +47,25 @@ extension ServicePlan {
         let path = store.path
         dependencies.storeOrigin = { path == ":memory:" ? nil : Machine.storeOrigin(of: path) }
         return dependencies
+    }
+
+    /// The publisher of the database; `nil` if the configuration has none.
+    func postgresPublisher(_ store: TrackerStore, _ watch: StoreWatch?, log: Logger) -> PostgresPublisher? {
+        guard let database else {
+            PostgresPublisher.turnOff(store)
+            return nil
+        }
+        return PostgresPublisher(
+            .init(
+                plan: database, tracker: { try tracker(of: store, source: "postgres") },
+                version: ProgramVersion.text, watch: watch,
+                log: { event in
+                    switch event {
+                    case .complete(let database): log.notice("PostgreSQL: all drinks are in \(database).")
+                    case .failed(let reason):
+                        log.warning("PostgreSQL: \(asSentence(reason)) It is retried automatically.")
+                    case .resumed: log.notice("PostgreSQL continues.")
+                    }
+                }))
     }
 }
