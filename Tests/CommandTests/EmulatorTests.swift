@@ -269,20 +269,6 @@ private struct Bottle {
         #expect(try await bottle.control("status").exitCode == 5)
     }
 
-    @Test(
-        arguments: [
-            (["--answers", "strict"], 2), (["--link", "capture:x"], 2),
-            (["--link", "bluez:hci7", "--faults", "lose@1,mtu=23"], 2), (["--notifications", "signals"], 2),
-            (["--link", "unix:/nonexistent-directory/b.sock"], 5),
-        ] as [([String], Int32)])
-    func `invalid options are rejected with a reason`(
-        _ arguments: [String], _ code: Int32
-    ) async throws {
-        let bottle = try Bottle()
-        let result = try await bottle.refused(["--control", bottle.control] + arguments)
-        #expect(result.exitCode == code && result.output.isEmpty && !result.error.isEmpty, "\(result.error)")
-    }
-
     @Test func `an invalid or used flash file is rejected and not changed`() async throws {
         let bottle = try Bottle()
         try "not a flash".write(toFile: bottle.store, atomically: true, encoding: .utf8)

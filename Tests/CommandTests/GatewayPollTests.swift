@@ -191,29 +191,6 @@ import Testing
             "\(back.error)")
     }
 
-    @Test(arguments: ["WaterH-Boost-24oz", "", "A4:C1:38:01:02:0", "xx"]) func `adopt rejects an ambiguous name`(
-        _ name: String
-    ) async throws {
-        let folder = try TemporaryFolder()
-        let result = try await Program.gateway.run(["adopt", name, "--store", folder.file("s.sqlite")])
-        result.expect(2, output: "")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
-    }
-
-    @Test(arguments: [
-        ("raw", "'raw' is not valid: expected raw HEX."), ("goal", "'goal' is not valid: expected goal ML."),
-        ("recalibrate much", "'recalibrate much' is not valid: expected recalibrate full|empty."),
-        ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."),
-        (
-            "light purple",
-            "'purple' is not a valid light: expected one of blue, breathe, calm, rainbow, warmth, christmas.\n"
-        ),
-    ])
-    func `an invalid send command prints its syntax`(words: String, syntax: String) async throws {
-        let result = try await Program.gateway.run("send --link unix:/x \(words)")
-        result.expect(2, error: syntax)
-    }
-
     @Test func `an invalid store causes exit code 4 and no acknowledgement`() async throws {
         let pair = try await Pair()
         try await pair.sip(100)

@@ -171,13 +171,6 @@ private struct PageService {
         #expect(try before != nil && file() == before)
     }
 
-    @Test(arguments: ["8077", "localhost:99999", "::1:8077", "unix:relative"]) func `an invalid --listen is rejected`(
-        address: String
-    ) async throws {
-        let result = try await Program.gateway.run("run --listen \(address) --store /nowhere/x.sqlite")
-        result.expect(2, error: "expected an address with a port")
-    }
-
     @Test func `commands without a service print how to start it`() async throws {
         let folder = try TemporaryFolder()
         for line in ["nudge", "invite", "open"] {

@@ -343,14 +343,6 @@ import TrackerCore
         ])
         #expect(stalled.exitCode == 0, "\(stalled.output)\(stalled.error)")
     }
-
-    @Test(arguments: [
-        ["--follow", "--format", "json"], ["--follow", "--output", "x"], ["--after", "-1"], ["--format", "line"],
-    ])
-    func `invalid export options cause exit code 2`(words: [String]) async throws {
-        let result = try await Program.tracker.run(["export"] + words + ["--store", store])
-        #expect(result.exitCode == 2, "\(result.error)")
-    }
 }
 
 @Suite struct JournalCommandTests {
