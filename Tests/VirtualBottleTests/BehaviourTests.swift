@@ -29,15 +29,13 @@ import Emulator
 
     @Test(arguments: answers)
     func `each command has the specified response bytes`(_ command: HostCommand, _ expected: [String]) throws {
-        var bench = try Bench()
-        bench.connect()
+        var bench = try Bench().connected()
         #expect(bench.write(command) == expected.map(hex))
     }
 
     @Test(arguments: BottleModel.allCases)
     func `the snapshot contains the settings`(_ model: BottleModel) throws {
-        var bench = try Bench(BottleIdentity(model: model))
-        bench.connect()
+        var bench = try Bench(BottleIdentity(model: model)).connected()
         bench.write(.settings(goalMl: 1800, clock: Self.clock, reminder: Self.reminder))
         bench.write(.amount(ml: 640))
         bench.control(.battery(percent: 55))
@@ -54,9 +52,7 @@ import Emulator
 
     @Test
     func `a drink is reported at once, also during a log transfer`() throws {
-        var bench = try Bench(BottleIdentity(model: .vita))
-        bench.sip(Array(1...20))
-        bench.connect()
+        var bench = try Bench(BottleIdentity(model: .vita)).connected(sips: Array(1...20))
         bench.notified = []
         bench.control(.sip(ml: 30))
         #expect(
@@ -87,8 +83,7 @@ import Emulator
 
     @Test
     func `registration is confirmed by the button and fails without it`() throws {
-        var bench = try Bench()
-        bench.connect()
+        var bench = try Bench().connected()
         bench.write(.register)
         bench.notified = []
         bench.control(.press)
@@ -101,8 +96,7 @@ import Emulator
 
     @Test(arguments: [(HostCommand.recalibrateFull, "A1", 530), (.recalibrateEmpty, "A6", 0)])
     func `recalibration reports its result`(_ command: HostCommand, _ type: String, _ level: Int) throws {
-        var bench = try Bench()
-        bench.connect()
+        var bench = try Bench().connected()
         bench.write(command)
         bench.wait(.seconds(2))
         #expect(bench.notified == [hex("52 54 00 03 02 \(type) 01")] && bench.status.flash.levelMl == level)
@@ -112,8 +106,7 @@ import Emulator
 
     @Test
     func `a second central is disconnected while one is connected`() throws {
-        var bench = try Bench()
-        bench.connect()
+        var bench = try Bench().connected()
         #expect(bench.effects.contains(.link(.advertise(false))))
         let second = CentralID("central 2")
         bench.link(.connected(second))
@@ -131,8 +124,7 @@ import Emulator
     func `forbidden writes to the response characteristic disconnect`(_ bytes: String, _ profile: BottleProfile) throws
     {
         for (withResponse, shown) in [(false, OfferedProfiles.both), (true, profile == .draft ? .draft : .retail)] {
-            var bench = try Bench(BottleIdentity(profile: shown))
-            bench.connect()
+            var bench = try Bench(BottleIdentity(profile: shown)).connected()
             bench.write(hex(bytes), to: profile.responseCharacteristic, withResponse: withResponse)
             #expect(bench.status.central == nil && bench.effects.contains(.link(.disconnect(Bench.central))))
         }
@@ -140,16 +132,14 @@ import Emulator
 
     @Test
     func `other writes to the response characteristic are rejected`() throws {
-        var bench = try Bench()
-        bench.connect()
+        var bench = try Bench().connected()
         bench.write([0x02], to: 0xFFE4, withResponse: true)
         #expect(bench.effects.contains(.link(.respond(token: 1, .error(0x03)))) && bench.status.central != nil)
     }
 
     @Test
     func `responses are sent only after a subscription`() throws {
-        var bench = try Bench()
-        bench.connect(subscribe: false)
+        var bench = try Bench().connected(subscribe: false)
         #expect(bench.write(.snapshot).isEmpty)
         bench.link(.subscribed(Bench.central, 0xFFE4))
         #expect(bench.write(.snapshot).count == 1)
@@ -185,9 +175,7 @@ import Emulator
 
     @Test
     func `both profiles can be served at once`() throws {
-        var bench = try Bench(BottleIdentity(profile: .both))
-        bench.sip([1, 2])
-        bench.connect(subscribe: false)
+        var bench = try Bench(BottleIdentity(profile: .both)).connected(sips: [1, 2], subscribe: false)
         bench.write([0x01], to: 0xFF01)
         bench.profile = .draft
         guard case .value(let packet)? = bench.read() else { Issue.record("no value"); return }
@@ -244,8 +232,7 @@ import Emulator
 
     @Test
     func `the power fault acts when the connection ends`() throws {
-        var bench = try Bench(faults: "power=1")
-        bench.connect()
+        var bench = try Bench(faults: "power=1").connected()
         bench.disconnect()
         #expect(bench.status.clock.month == 0)
     }
@@ -254,9 +241,7 @@ import Emulator
 
     @Test
     func `the flash keeps log, settings and clock over a restart`() throws {
-        var bench = try Bench()
-        bench.sip([1, 2, 3])
-        bench.connect()
+        var bench = try Bench().connected(sips: [1, 2, 3])
         bench.write(.settings(goalMl: 1234, clock: Self.clock, reminder: Self.reminder))
         bench.write(.drinkLog)
         bench.write(.acknowledge(bytes: 13))
@@ -281,9 +266,7 @@ import Emulator
 
     @Test
     func `the flash is saved before any dependent response`() throws {
-        var bench = try Bench(BottleIdentity(profile: .draft))
-        bench.sip([1])
-        bench.connect()
+        var bench = try Bench(BottleIdentity(profile: .draft)).connected(sips: [1])
         bench.write([1])
         for body in [
             { $0.write(HostCommand.acknowledge(bytes: 13).encoded, withResponse: true) },

@@ -22,6 +22,7 @@ struct Bench {
     private var lastReply: ControlReply?
 
     static let central = CentralID("central 1")
+    static let newYear = LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1))!
     static let noon = LocalTime(BottleClock(yearByte: 26, month: 11, day: 21, hour: 12, minute: 0, second: 0))!
 
     init(
@@ -63,6 +64,14 @@ struct Bench {
         link(.connected(Self.central))
         link(.mtuChanged(Self.central, 517))
         if subscribe { link(.subscribed(Self.central, BluetoothUUID(profile.responseCharacteristic))) }
+    }
+
+    /// The bench after these drinks and the connection.
+    func connected(sips: [Int] = [], subscribe: Bool = true) -> Bench {
+        var bench = self
+        bench.sip(sips)
+        bench.connect(subscribe: subscribe)
+        return bench
     }
 
     mutating func disconnect() { link(.disconnected(Self.central)) }
@@ -119,16 +128,17 @@ struct Bench {
 
     /// A whole poll: the log and, if it is complete, its acknowledgement.
     mutating func poll(acknowledge: Bool = true) -> [DrinkRecord] {
-        var assembler = LogAssembler()
-        var records: [DrinkRecord] = []
-        for value in write(.drinkLog) {
-            for case .log(let transfer) in assembler.receive(value) {
-                records += transfer.records()
-                if acknowledge { write(.acknowledge(bytes: UInt16(transfer.recordBytes.count))) }
-            }
+        transfers(write(.drinkLog)).flatMap { transfer in
+            if acknowledge { write(.acknowledge(bytes: UInt16(transfer.recordBytes.count))) }
+            return transfer.records()
         }
-        return records
     }
+}
+
+/// The logs in notified values.
+func transfers(_ values: [[UInt8]]) -> [LogTransfer] {
+    var assembler = LogAssembler()
+    return values.flatMap { assembler.receive($0) }.compactMap { if case .log(let log) = $0 { log } else { nil } }
 }
 
 /// Decodes records as the original app does (tracker spec A1): 13 bytes each from offset 6, in the strict dialect.

@@ -23,9 +23,8 @@ import Emulator
     private func poll(_ faults: String, seed: UInt64 = 7, profile: BottleProfile = .retail) throws -> (
         bench: Bench, values: [[UInt8]]
     ) {
-        var bench = try Bench(BottleIdentity(profile: OfferedProfiles(profile)), faults: faults, seed: seed)
-        bench.sip(Array(1...40))
-        bench.connect()
+        var bench = try Bench(BottleIdentity(profile: OfferedProfiles(profile)), faults: faults, seed: seed).connected(
+            sips: Array(1...40))
         bench.notified = []
         bench.write(profile == .draft ? .draftDump(1) : .drinkLog)
         bench.wait(.seconds(5))
@@ -100,8 +99,7 @@ import Emulator
         #expect(values.count == 2)
         bench.connect()
         #expect(bench.write(.drinkLog).count == 6)
-        bench = try Bench(faults: "refuse=1")
-        bench.connect()
+        bench = try Bench(faults: "refuse=1").connected()
         #expect(bench.status.central == nil)
         bench.connect()
         #expect(bench.status.central != nil)
@@ -109,39 +107,31 @@ import Emulator
 
     @Test
     func `the faults slow, gap, early and ignore change the timing`() throws {
-        var bench = try Bench(faults: "slow=300")
-        bench.connect()
+        var bench = try Bench(faults: "slow=300").connected()
         #expect(bench.write(.snapshot).isEmpty)
         bench.wait(.milliseconds(299))
         #expect(bench.notified.isEmpty)
         bench.wait(.milliseconds(1))
         #expect(bench.notified.count == 1)
 
-        bench = try Bench(faults: "gap=100")
-        bench.sip(Array(1...20))
-        bench.connect()
+        bench = try Bench(faults: "gap=100").connected(sips: Array(1...20))
         #expect(bench.write(.drinkLog).count == 1)
         bench.wait(.milliseconds(250))
         #expect(bench.notified.count == 3)
 
-        bench = try Bench(faults: "early=500")
-        bench.connect()
+        bench = try Bench(faults: "early=500").connected()
         #expect(bench.write(.snapshot).isEmpty)
         bench.wait(.milliseconds(500))
         #expect(bench.write(.snapshot).count == 1)
 
-        bench = try Bench(faults: "ignore=100")
-        bench.connect()
+        bench = try Bench(faults: "ignore=100").connected()
         #expect(bench.write(.snapshot).isEmpty && bench.write(.drinkLog).isEmpty)
     }
 
     @Test(arguments: ["split=20", "shuffle", "twice=100", "interleave=100", "restart=100"])
     func `the faults split, shuffle, repeat and interleave keep the whole log`(_ word: String) throws {
         let values = try poll(word).values
-        var assembler = LogAssembler()
-        let records = values.flatMap { assembler.receive($0) }.compactMap {
-            if case .log(let log) = $0 { log.records() } else { nil }
-        }.flatMap { $0 }
+        let records = transfers(values).flatMap { $0.records() }
         #expect(Set(records.map(\.amountMl)) == Set(1...40))
         #expect(values != (try poll("").values))
     }
@@ -164,8 +154,7 @@ import Emulator
         bench.write(.acknowledge(bytes: 520))
         bench.sip([99])
         #expect(bench.poll().map(\.amountMl) == [39, 40, 99] && bench.status.flash.records.count == 0)
-        bench = try Bench(faults: "keep-alive")
-        bench.connect()
+        bench = try Bench(faults: "keep-alive").connected()
         bench.link(.subscribed(Bench.central, 0xFFE6))
         bench.wait(.seconds(16))
         #expect(bench.effects.count { if case .link(.notify(0xFFE6, _)) = $0 { true } else { false } } == 3)

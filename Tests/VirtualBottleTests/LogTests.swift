@@ -6,18 +6,13 @@ import Emulator
 @Suite struct LogTests {
     @Test
     func `a retail dump is a response and one frame with entries of 8 records`() throws {
-        var bench = try Bench()
-        bench.sip(Array(1...20))
-        bench.connect()
+        var bench = try Bench().connected(sips: Array(1...20))
         let values = bench.write(.drinkLog)
         #expect(values.first == hex("52 50 00 03 02 06 01"))
         #expect(values.dropFirst().map(\.count) == [4 + 106, 106, 54])
         #expect(Array(values[1].prefix(6)) == [0x50, 0x54, 0x01, 0x0A, 0x69, 0x06])
         #expect(values.dropFirst(2).allSatisfy { $0[1] == 0x06 })
-        var assembler = LogAssembler()
-        let records = values.flatMap { assembler.receive($0) }.compactMap {
-            if case .log(let log) = $0 { log.records() } else { nil }
-        }.flatMap { $0 }
+        let records = transfers(values).flatMap { $0.records() }
         #expect(records.map(\.amountMl) == Array(1...20))
         #expect(records.first.map { [$0.year ?? 0, $0.month, $0.day, $0.hour, $0.minute] } == [2026, 11, 21, 12, 0])
         #expect(records.last?.minute == 19 && records.first?.batteryPercent(.boost) == 97)
@@ -31,24 +26,20 @@ import Emulator
                 amountMl: UInt16(number), tdsPpm: 0, sensor: (1, 97)
             ).raw
         }
-        var bench = try Bench(flash: BottleFlash(records: records, capacity: 5000))
-        bench.connect()
+        var bench = try Bench(flash: BottleFlash(records: records, capacity: 5000)).connected()
         #expect(bench.poll().map(\.amountMl) == Array(0..<5000))
         #expect(bench.status.flash.records.count == 0)
     }
 
     @Test
     func `an empty log is reported`() throws {
-        var bench = try Bench()
-        bench.connect()
+        var bench = try Bench().connected()
         #expect(bench.write(.drinkLog) == [hex("52 50 00 03 02 06 00")])
     }
 
     @Test
     func `values are sent one at a time`() throws {
-        var bench = try Bench()
-        bench.sip(Array(1...30))
-        bench.connect()
+        var bench = try Bench().connected(sips: Array(1...30))
         bench.takesNotifications = false
         #expect(bench.write(.drinkLog).count == 1)
         bench.link(.notified(BluetoothUUID(0xFFE4)))
@@ -62,9 +53,7 @@ import Emulator
 
     @Test(arguments: [(0, 20), (1, 19), (8, 12), (20, 0), (25, 0)])
     func `an acknowledgement deletes as many of the oldest records as it counts`(_ count: Int, _ left: Int) throws {
-        var bench = try Bench()
-        bench.sip(Array(1...20))
-        bench.connect()
+        var bench = try Bench().connected(sips: Array(1...20))
         bench.write(.drinkLog)
         bench.write(.acknowledge(bytes: UInt16(13 * count)))
         #expect(bench.status.flash.records.count == left)
@@ -73,9 +62,7 @@ import Emulator
 
     @Test
     func `an acknowledgement never drops unsent records`() throws {
-        var bench = try Bench()
-        bench.sip([1, 2])
-        bench.connect()
+        var bench = try Bench().connected(sips: [1, 2])
         bench.write(.acknowledge(bytes: 26))
         #expect(bench.status.flash.records.count == 2, "nothing was sent yet")
         bench.write(.drinkLog)
@@ -94,9 +81,7 @@ import Emulator
 
     @Test
     func `several acknowledgements of one dump continue in order`() throws {
-        var bench = try Bench()
-        bench.sip(Array(1...10))
-        bench.connect()
+        var bench = try Bench().connected(sips: Array(1...10))
         bench.write(.drinkLog)
         bench.write(.acknowledge(bytes: 39))
         bench.write(.acknowledge(bytes: 39))
@@ -105,9 +90,7 @@ import Emulator
 
     @Test
     func `an overflow before an acknowledgement does not drop newer records`() throws {
-        var bench = try Bench(faults: "ring=4")
-        bench.sip([1, 2, 3, 4])
-        bench.connect()
+        var bench = try Bench(faults: "ring=4").connected(sips: [1, 2, 3, 4])
         bench.write(.drinkLog)
         bench.sip([5, 6])
         bench.write(.acknowledge(bytes: 52))
@@ -126,9 +109,7 @@ import Emulator
 
     @Test
     func `an unacknowledged log is sent again`() throws {
-        var bench = try Bench()
-        bench.sip([1, 2, 3])
-        bench.connect()
+        var bench = try Bench().connected(sips: [1, 2, 3])
         let first = bench.poll(acknowledge: false)
         bench.disconnect()
         bench.connect()
@@ -150,20 +131,16 @@ import Emulator
 
     @Test
     func `the clear command drops the log and confirms it`() throws {
-        var bench = try Bench()
-        bench.sip([1, 2])
-        bench.connect()
+        var bench = try Bench().connected(sips: [1, 2])
         #expect(bench.write(.clearLog) == [hex("52 50 00 03 02 1C 06")])
         #expect(bench.status.flash.records.count == 0)
     }
 
     @Test
     func `strict records have 1A in byte 0 and at most 255 ml`() throws {
-        let newYear = try #require(
-            LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
         for (dialect, byte) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1B), (nil, 0x1B)] as [(RecordDialect?, Int)]
         {
-            var bench = try Bench(BottleIdentity(dialect: dialect), hostTime: newYear)
+            var bench = try Bench(BottleIdentity(dialect: dialect), hostTime: Bench.newYear)
             bench.sip([100])
             if case .refused = bench.control(.sip(ml: 256)) {
                 #expect(dialect == .strict)
@@ -177,9 +154,7 @@ import Emulator
 
     @Test
     func `Vita records have TDS and temperature`() throws {
-        var bench = try Bench(BottleIdentity(model: .vita))
-        bench.sip([300])
-        bench.connect()
+        var bench = try Bench(BottleIdentity(model: .vita)).connected(sips: [300])
         let record = try #require(bench.poll().first)
         #expect(record.tdsPpm(model: .vita) == 120 && record.temperatureC(.vita) == 21 && record.amountMl == 300)
     }
@@ -194,8 +169,7 @@ import Emulator
 
     @Test(arguments: [1, 3, 4] as [UInt8])
     func `draft reads return the newest 19 records first`(_ command: UInt8) throws {
-        var bench = try bench(20)
-        bench.connect(subscribe: false)
+        var bench = try bench(20).connected(subscribe: false)
         bench.write([command])
         var packets: [[UInt8]] = []
         for _ in 0..<5 {
@@ -212,11 +186,8 @@ import Emulator
     @Test(arguments: [(nil, 0x1A), (.strict, 0x1A), (.calendar, 0x1B)] as [(RecordDialect?, Int)])
     func `byte 0 over FF02 is 1A unless the calendar dialect is selected`(_ dialect: RecordDialect?, _ byte: Int) throws
     {
-        let newYear = try #require(
-            LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
-        var bench = try Bench(BottleIdentity(profile: .draft, dialect: dialect), hostTime: newYear)
-        bench.sip([100])
-        bench.connect(subscribe: false)
+        var bench = try Bench(BottleIdentity(profile: .draft, dialect: dialect), hostTime: Bench.newYear).connected(
+            sips: [100], subscribe: false)
         bench.write([0x01])
         guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
         #expect(value[6] == UInt8(byte))
@@ -242,8 +213,7 @@ import Emulator
 
     @Test
     func `an acknowledgement of the newest packet drops only its records`() throws {
-        var bench = try bench(40)
-        bench.connect(subscribe: false)
+        var bench = try bench(40).connected(subscribe: false)
         bench.write([0x01])
         _ = bench.read()
         bench.write(.acknowledge(bytes: 13 * 19))
@@ -252,8 +222,7 @@ import Emulator
 
     @Test
     func `a read from an offset continues the same packet`() throws {
-        var bench = try bench(8)
-        bench.connect(subscribe: false)
+        var bench = try bench(8).connected(subscribe: false)
         bench.write([0x01])
         guard case .value(let whole)? = bench.read(), case .value(let rest)? = bench.read(offset: 22) else {
             Issue.record("no value"); return
@@ -264,8 +233,7 @@ import Emulator
 
     @Test
     func `a read without a request or records returns an empty frame`() throws {
-        var bench = try Bench(BottleIdentity(profile: .draft))
-        bench.connect(subscribe: false)
+        var bench = try Bench(BottleIdentity(profile: .draft)).connected(subscribe: false)
         #expect(bench.read() == .value(hex("50 54 00 00")))
         bench.write([0x01])
         #expect(bench.read() == .value(hex("50 54 00 00")))
@@ -273,8 +241,7 @@ import Emulator
 
     @Test
     func `draft packets are notified after a subscription`() throws {
-        var bench = try bench(10)
-        bench.connect()
+        var bench = try bench(10).connected()
         let values = bench.write([0x01], withResponse: true)
         #expect(values.map(\.count) == [110, 32, 4])
         #expect(bench.effects.contains(.link(.respond(token: 1, .value([])))))
@@ -285,8 +252,7 @@ import Emulator
 
     @Test
     func `draft responses can be read without a subscription`() throws {
-        var bench = try bench(1)
-        bench.connect(subscribe: false)
+        var bench = try bench(1).connected(subscribe: false)
         bench.write(.snapshot)
         guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
         #expect(try Snapshot(decoding: Frame(decoding: value)).batteryPercent == 97)
@@ -294,9 +260,7 @@ import Emulator
 
     @Test(arguments: [(1, false), (3, true), (4, true)] as [(UInt8, Bool)])
     func `a retail bottle sends its log after 03 or 04, not after 01`(_ byte: UInt8, _ isTaken: Bool) throws {
-        var bench = try Bench()
-        bench.sip([1])
-        bench.connect()
+        var bench = try Bench().connected(sips: [1])
         let values = bench.write([byte])
         #expect(
             values.isEmpty != isTaken && values.contains { $0.starts(with: [0x50, 0x54]) } == isTaken
@@ -305,9 +269,7 @@ import Emulator
 
     @Test
     func `the unasked quirk sends state and log to a silent client`() throws {
-        var bench = try Bench(faults: "unasked=500")
-        bench.sip([1, 2])
-        bench.connect()
+        var bench = try Bench(faults: "unasked=500").connected(sips: [1, 2])
         bench.notified = []
         bench.wait(.milliseconds(499))
         #expect(bench.notified.isEmpty)
