@@ -74,11 +74,9 @@ import TrackerCore
         while true {
             let journal = MemoryJournal()
             try journal.adopt(BottleNames(Self.address))
-            var rig = EngineRig(
-                options: options { $0.ownBottles = own }, peer: ScriptedBottle(records: drinks(5)), journal: journal,
-                start: evening)
-            rig.interruption = (number, { journal.release(Self.address) })
-            let report = try rig.run()
+            let (rig, report) = try polled(
+                ScriptedBottle(records: drinks(5)), options: options { $0.ownBottles = own }, journal: journal
+            ) { $0.interruption = (number, { journal.release(Self.address) }) }
             guard rig.effects.count > number else { break }
             released += 1
             #expect(journal.own.isEmpty, "let go before effect \(number)")
@@ -133,20 +131,18 @@ import TrackerCore
             peer.advertisement = Advertisement(
                 peer: PeerID(Self.address), address: BluetoothAddress(Self.address), name: "WaterH-Boost-24oz")
         }
-        func poll(_ bottle: String, own: [AdoptedBottle]) throws -> (PollReport, EngineRig<ScriptedBottle>) {
-            var rig = EngineRig(
-                options: options { ($0.ownBottles, $0.bottle) = (own, bottle) }, peer: peer, start: evening,
-                hasRadio: hasRadio
-            )
-            return (try rig.run(), rig)
+        func poll(_ bottle: String, own: [AdoptedBottle]) throws -> (
+            rig: EngineRig<ScriptedBottle>, report: PollReport
+        ) {
+            try polled(peer, options: options { ($0.ownBottles, $0.bottle) = (own, bottle) }, hasRadio: hasRadio)
         }
         let unmet = [AdoptedBottle(identities: ["A4:C1:38:09:09:09"])]
-        let (refused, rig) = try poll("WaterH-Boost-24oz", own: unmet)
+        let (rig, refused) = try poll("WaterH-Boost-24oz", own: unmet)
         #expect(
             [.notOwned, .notFound].contains(refused.failure?.kind) && rig.peer.records.count == 3
                 && rig.journal.entries.isEmpty, "\(refused)")
-        #expect(try poll(Self.address, own: unmet).0.new == 3, "an address identifies the bottle")
-        #expect(try poll("WaterH-Boost-24oz", own: []).0.new == 3)
+        #expect(try poll(Self.address, own: unmet).report.new == 3, "an address identifies the bottle")
+        #expect(try poll("WaterH-Boost-24oz", own: []).report.new == 3)
     }
 
     @Test(
@@ -179,9 +175,7 @@ import TrackerCore
     ) throws {
         var peer = ScriptedBottle(profile, records: drinks(5))
         peer.snapshot = [2, 2, 87] + [7, 3, 0x1A, 2, 2, 22, 30, 0] + [3, 5, 0x07, 0xD0]
-        var rig = EngineRig(options: try sharing(job), peer: peer, start: evening)
-        (rig.todayTotal, rig.light) = (1234, .gentle)
-        let report = try rig.run()
+        let (rig, report) = try polled(peer, options: sharing(job)) { ($0.todayTotal, $0.light) = (1234, .gentle) }
         #expect(report.failure == nil && report.received == 5 && report.acknowledged == 0, "\(report)")
         let logRequest = Set(rig.written.map { $0.encoded })
         #expect(logRequest.count == 1 && rig.peer.records.count == 5, "\(rig.written)")
@@ -192,10 +186,10 @@ import TrackerCore
         var peer = ScriptedBottle(records: drinks(3))
         peer.advertisement = Advertisement(
             peer: PeerID(Self.address), address: BluetoothAddress(Self.address), name: "WaterH-Boost-24oz", rssi: -61)
-        var rig = EngineRig(options: options { $0.job = .scan }, peer: peer, start: evening, hasRadio: true)
         let headphones = Advertisement(peer: PeerID("11:22:33:44:55:66"), name: "Headphones", rssi: -40)
-        rig.schedule(.link(.advertised(headphones)), after: .seconds(1))
-        let report = try rig.run()
+        let (rig, report) = try polled(peer, options: options { $0.job = .scan }, hasRadio: true) {
+            $0.schedule(.link(.advertised(headphones)), after: .seconds(1))
+        }
         #expect(report.failure == nil && report.inRange == [peer.advertisement], "\(report)")
         #expect(rig.requests == [.startScan, .stopScan] && rig.journal.own.isEmpty)
     }

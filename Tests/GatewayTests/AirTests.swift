@@ -5,13 +5,12 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-/// A bottle on a link that changes its traffic.
+/// A bottle among other devices.
 private struct Air: ScriptedPeer {
     var bottle = ScriptedBottle(records: drinks(4))
     var others: [Advertisement] = []
     /// Answers a request instead of the bottle.
     var instead: (CentralRequest, inout Self) -> DelayedEvents? = { _, _ in nil }
-    var change: (CentralEvent) -> CentralEvent = { $0 }
     var discoveries = 0
 
     init() {
@@ -26,7 +25,7 @@ private struct Air: ScriptedPeer {
         if let answer = instead(request, &self) { return answer }
         let scanned =
             request == .startScan ? others.map { (Duration.milliseconds(1), CentralEvent.advertised($0)) } : []
-        return scanned + bottle.handle(request, at: now).map { ($0.after, change($0.event)) }
+        return scanned + bottle.handle(request, at: now)
     }
 }
 
@@ -40,8 +39,8 @@ private struct Air: ScriptedPeer {
         var air = Air()
         air.bottle.isSilent = true
         air.others = [other(1, "Kettle\u{1B}[2J"), other(2, nil), other(3, "Lamp"), other(4, "WaterH-Other")]
-        var rig = EngineRig(options: options { $0.bottle = "WaterH-Mine" }, peer: air, start: evening, hasRadio: true)
-        let failure = try #require(try rig.run().failure)
+        let report = try polled(air, options: options { $0.bottle = "WaterH-Mine" }, hasRadio: true).report
+        let failure = try #require(report.failure)
         #expect(failure.kind == .notFound)
         #expect(
             failure.sentence
@@ -69,8 +68,7 @@ private struct Air: ScriptedPeer {
             request == .startScan
                 ? [(.milliseconds(1), .warning("Another program on this machine scans with hci0 too."))] : nil
         }
-        var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
-        let failure = try #require(try rig.run().failure)
+        let failure = try #require(try polled(air, hasRadio: true).report.failure)
         #expect(
             failure.sentence.contains("scanned for a WaterH bottle")
                 && failure.sentence.contains("no other device was found; Another program"))
@@ -83,8 +81,7 @@ private struct Air: ScriptedPeer {
             guard case .discover = request, !air.isForgotten else { return nil }
             return [(.milliseconds(1), .discovered([]))]
         }
-        var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
-        let report = try rig.run()
+        let (rig, report) = try polled(air, hasRadio: true)
         #expect(report.failure == nil && report.new == 4, "\(String(describing: report.failure))")
         #expect(report.recovery.map(\.action) == [.forget])
         #expect(rig.peer.discoveries == 2)
@@ -96,9 +93,7 @@ private struct Air: ScriptedPeer {
             guard case .discover = request else { return nil }
             return [(.milliseconds(1), .discovered([]))]
         }
-        var rig = EngineRig(
-            options: options { $0.bottle = "A4:C1:38:00:00:01" }, peer: air, start: evening, hasRadio: true)
-        let report = try rig.run()
+        let (rig, report) = try polled(air, options: options { $0.bottle = "A4:C1:38:00:00:01" }, hasRadio: true)
         #expect(
             report.failure?.kind == .unexpectedResponse
                 && report.failure?.sentence.contains("is not a WaterH bottle") == true)
@@ -110,10 +105,6 @@ private struct Air: ScriptedPeer {
         var air = Air()
         air.bottle.mtu = mtu
         air.bottle.records = drinks(40)
-        air.change = { event in
-            guard case .notification(let handle, let value) = event else { return event }
-            return .notification(handle: handle, value: Array(value.prefix(mtu - 3)))
-        }
         let (rig, report) = try polled(air, hasRadio: true)
         #expect(report.failure?.sentence.contains("MTU is \(mtu)") == true, "\(String(describing: report.failure))")
         #expect(report.acknowledged == 0 && rig.peer.bottle.records.count == 40)

@@ -13,39 +13,21 @@ import TrackerCore
         return settings.bottle
     }
 
-    private func poll(_ own: [AdoptedBottle], _ change: (inout PollOptions) -> Void = { _ in }) throws -> [JournalEntry]
-    {
+    @Test(arguments: [
+        ("", false, "calendar/u16be"), (address, false, "strict/u8"), ("A4:C1:38:09:09:09", false, "calendar/u16be"),
+        (address, true, "calendar"),
+    ])
+    func `a bottle's own settings apply to its polls unless the poll has options`(
+        strictBottle: String, isExplicit: Bool, reading: String
+    ) throws {
         var options = PollOptions(settings: Settings().bottle, zone: .utc)
-        options.ownBottles = own
-        change(&options)
+        options.ownBottles = try ["A4:C1:38:09:09:09", Self.address].map {
+            AdoptedBottle(identities: [$0], settings: $0 == strictBottle ? try strict() : nil)
+        }
+        if isExplicit { (options.dialect, options.isDialectExplicit) = (.calendar, true) }
         let (rig, report) = try polled(ScriptedBottle(records: drinks(1)), options: options)
         #expect(report.failure == nil, "\(report)")
-        return rig.journal.entries
-    }
-
-    @Test func `a bottle's own settings apply to its polls`() throws {
-        let plain = try poll([AdoptedBottle(identities: [Self.address])])
-        #expect(plain.map(\.reading) == ["calendar/u16be"])
-        let own = try poll([
-            AdoptedBottle(identities: ["A4:C1:38:09:09:09"]),
-            AdoptedBottle(identities: [Self.address], settings: strict()),
-        ])
-        #expect(own.map(\.reading) == ["strict/u8"])
-    }
-
-    @Test func `another bottle's settings do not apply`() throws {
-        let entries = try poll([
-            AdoptedBottle(identities: [Self.address]),
-            AdoptedBottle(identities: ["A4:C1:38:09:09:09"], settings: strict()),
-        ])
-        #expect(entries.map(\.reading) == ["calendar/u16be"])
-    }
-
-    @Test func `options of a poll override the bottle's settings`() throws {
-        let entries = try poll([AdoptedBottle(identities: [Self.address], settings: strict())]) {
-            ($0.dialect, $0.isDialectExplicit) = (.calendar, true)
-        }
-        #expect(entries.map { $0.reading?.hasPrefix("calendar") } == [true])
+        #expect(rig.journal.entries.map { $0.reading?.hasPrefix(reading) } == [true])
     }
 
     @Test func `a bottle's own time zone applies to its clock`() throws {

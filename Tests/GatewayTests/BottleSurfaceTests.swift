@@ -21,9 +21,7 @@ import TrackerCore
     func `the light is written after the log's acknowledgement, and then stored`(
         light: BottleLight, commands: [HostCommand]
     ) throws {
-        var rig = EngineRig(options: options(), peer: Self.bottle(), start: evening)
-        (rig.todayTotal, rig.light) = (16, light)
-        let report = try rig.run()
+        let (rig, report) = try polled(Self.bottle()) { ($0.todayTotal, $0.light) = (16, light) }
         #expect(report.failure == nil && report.complete && report.acknowledged == 1)
         #expect(rig.written.suffix(commands.count + 2) == [.acknowledge(bytes: 13), .drinkLog] + commands)
         #expect(
@@ -33,13 +31,9 @@ import TrackerCore
     }
 
     @Test func `the light is written only to a real bottle and only when it changes`() throws {
-        var rig = EngineRig(options: options(), peer: Self.bottle(), start: evening)
-        rig.todayTotal = 16
-        try rig.run()
+        let rig = try polled(Self.bottle()) { $0.todayTotal = 16 }.rig
         #expect(rig.written == [.snapshot, .drinkLog, .drinkLog, .acknowledge(bytes: 13), .drinkLog])
-        var recording = EngineRig(options: options { $0.markAsRecording() }, peer: Self.bottle(), start: evening)
-        recording.light = .strong
-        try recording.run()
+        let recording = try polled(Self.bottle(), options: options { $0.markAsRecording() }) { $0.light = .strong }.rig
         #expect(!recording.written.contains(Self.strong))
     }
 
@@ -63,10 +57,9 @@ import TrackerCore
     @Test(arguments: Failure.allCases) func `a light that cannot be written does not fail the poll`(_ trouble: Failure)
         throws
     {
-        var rig = EngineRig(
-            options: options { $0.keepsConnection = true }, peer: Self.bottleWithoutLight(trouble), start: evening)
-        (rig.todayTotal, rig.light) = (16, .strong)
-        let report = try rig.run()
+        let (rig, report) = try polled(
+            Self.bottleWithoutLight(trouble), options: options { $0.keepsConnection = true }
+        ) { ($0.todayTotal, $0.light) = (16, .strong) }
         #expect(report.failure == nil && report.complete, "\(String(describing: report.failure))")
         #expect([report.new, report.acknowledged] == [1, 1])
         #expect(rig.peer.bottle.connections == 1, "the light causes no second connection")
@@ -79,30 +72,22 @@ import TrackerCore
     @Test func `the goal from the bottle's settings is written if it differs`() throws {
         var settings = Settings()
         try settings.set("hydration.goalMl", to: "2500")
-        func rig(_ settings: BottleSettings, goal: Int, _ change: (inout PollOptions) -> Void = { _ in }) -> EngineRig<
-            ScriptedBottle
-        > {
-            var options = PollOptions(settings: settings, zone: .utc, goalMl: 2500)
-            change(&options)
+        func poll(goal: Int, own: [AdoptedBottle] = []) throws -> (rig: EngineRig<ScriptedBottle>, report: PollReport) {
+            var options = PollOptions(settings: settings.bottle, zone: .utc, goalMl: 2500)
+            options.ownBottles = own
             var bottle = Self.bottle()
             bottle.snapshot = boostSnapshot(goal: goal, amount: 16)
-            return EngineRig(options: options, peer: bottle, start: evening)
+            return try polled(bottle, options: options)
         }
-        var unasked = rig(settings.bottle, goal: 2000)
-        try unasked.run()
-        #expect(!unasked.written.contains(.goal(ml: 2500)))
+        #expect(try !poll(goal: 2000).rig.written.contains(.goal(ml: 2500)))
         try settings.set("bottle.showGoal", to: "true")
-        var asked = rig(settings.bottle, goal: 2000)
-        #expect(try asked.run().snapshot?.goalMl == 2500)
-        #expect(asked.written.last == .goal(ml: 2500), "after the log")
-        var shown = rig(settings.bottle, goal: 2500)
-        try shown.run()
-        #expect(!shown.written.contains(.goal(ml: 2500)))
+        let asked = try poll(goal: 2000)
+        #expect(asked.report.snapshot?.goalMl == 2500)
+        #expect(asked.rig.written.last == .goal(ml: 2500), "after the log")
+        #expect(try !poll(goal: 2500).rig.written.contains(.goal(ml: 2500)))
         // Settings of one bottle take precedence.
         let own = AdoptedBottle(identities: ["A4:C1:38:01:02:03"], settings: BottleSettings())
-        var other = rig(settings.bottle, goal: 2000) { $0.ownBottles = [own] }
-        try other.run()
-        #expect(!other.written.contains(.goal(ml: 2500)))
+        #expect(try !poll(goal: 2000, own: [own]).rig.written.contains(.goal(ml: 2500)))
     }
 
     /// A bottle with a goal of its own accepts the command and keeps its goal: repeated writes would make it blink at

@@ -45,8 +45,7 @@ import TrackerCore
         for properties in [[.notify], [.read]] as [CharacteristicProperties] {
             var bottle = ScriptedBottle(.draft, records: drinks(12), properties: properties)
             bottle.acknowledging = way
-            var rig = EngineRig(options: options(), peer: bottle, start: evening)
-            let report = try rig.run()
+            let (rig, report) = try polled(bottle)
             #expect(report.failure == nil, "\(way)")
             #expect([report.received, report.new, report.acknowledged] == [12, 12, 0])
             #expect(report.complete)

@@ -8,8 +8,6 @@ import TrackerCore
 
 /// A connection that is kept after a poll and used by the next one, with the same engine and journal.
 @Suite struct HeldConnectionTests {
-    private typealias Rig = EngineRig<ScriptedBottle>
-
     private let keeping = options { $0.keepsConnection = true }
 
     private func bottle(_ change: (inout ScriptedBottle) -> Void = { _ in }) -> ScriptedBottle {
@@ -25,10 +23,8 @@ import TrackerCore
     private func polled(
         _ options: PollOptions, _ peer: ScriptedBottle, journal: MemoryJournal = MemoryJournal(),
         held: Poll? = nil
-    ) throws -> (rig: Rig, report: PollReport) {
-        var rig = Rig(options: options, peer: peer, journal: journal, start: evening, hasRadio: true, held: held)
-        let report = try rig.run()
-        return (rig, report)
+    ) throws -> (rig: EngineRig<ScriptedBottle>, report: PollReport) {
+        try GatewayTests.polled(peer, options: options, journal: journal, hasRadio: true, held: held)
     }
 
     @Test func `a poll on the kept connection reads and acknowledges the sip`() throws {
@@ -149,10 +145,8 @@ import TrackerCore
             peer.lost = Int.random(in: 0..<3, using: &random) == 0 ? [at, at + 1] : []
             if Int.random(in: 0..<5, using: &random) == 0 { peer.hangsUpBefore = at }
             if held != nil, Int.random(in: 0..<6, using: &random) == 0 { held = nil }
-            var rig = EngineRig(
-                options: keeping, peer: peer, journal: journal, start: evening.advanced(seconds: Double(look)),
-                held: held)
-            let report = try rig.run()
+            let (rig, report) = try GatewayTests.polled(
+                peer, options: keeping, journal: journal, start: evening.advanced(seconds: Double(look)), held: held)
             peer = rig.peer
             held = rig.held
             #expect(report.isConnected == (held != nil))

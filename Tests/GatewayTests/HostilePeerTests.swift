@@ -50,12 +50,10 @@ import TrackerCore
         let no = LinkError(.refused, "Write not permitted.", attError: 3)
         var bottle = ScriptedBottle(records: drinks(2))
         bottle.subscribeFails = no
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        #expect(try rig.run().failure?.kind == .unexpectedResponse)
+        #expect(try polled(bottle).report.failure?.kind == .unexpectedResponse)
         bottle = ScriptedBottle(.draft, records: drinks(2))
         bottle.subscribeFails = no
-        rig = EngineRig(options: options(), peer: bottle, start: evening)
-        #expect(try rig.run().new == 2)
+        #expect(try polled(bottle).report.new == 2)
     }
 
     @Test func `a poll ends at its limit when the log is endless`() throws {
@@ -121,16 +119,12 @@ import TrackerCore
     }
 
     @Test func `a bottle that was not requested is not read`() throws {
-        var rig = EngineRig(
-            options: options { $0.bottle = "A4:C1:38:99:99:99" }, peer: ScriptedBottle(records: drinks(2)),
-            start: evening)
-        let report = try rig.run()
+        let bottle = ScriptedBottle(records: drinks(2))
+        let (rig, report) = try polled(bottle, options: options { $0.bottle = "A4:C1:38:99:99:99" })
         #expect(report.failure?.kind == .notFound)
         #expect(rig.written.isEmpty)
         for name in ["a4:c1:38:01:02:03", "waterh-boost-24OZ"] {
-            rig = EngineRig(
-                options: options { $0.bottle = name }, peer: ScriptedBottle(records: drinks(2)), start: evening)
-            #expect(try rig.run().new == 2)
+            #expect(try polled(bottle, options: options { $0.bottle = name }).report.new == 2)
         }
     }
 

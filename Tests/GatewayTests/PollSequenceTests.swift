@@ -9,9 +9,7 @@ import TrackerCore
     @Test func `the poll sends its requests in the order of the protocol`() throws {
         var bottle = ScriptedBottle(records: [sampleRecord])
         bottle.snapshot = boostSnapshot()
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        rig.todayTotal = 340
-        let report = try rig.run()
+        let (rig, report) = try polled(bottle) { $0.todayTotal = 340 }
 
         #expect(report.failure == nil)
         #expect(report.bottle == "A4:C1:38:01:02:03")
@@ -125,35 +123,24 @@ import TrackerCore
     @Test func `managed settings are written only if they differ`() throws {
         var bottle = ScriptedBottle()
         bottle.snapshot = boostSnapshot(goal: 2000)
-        let same = options { $0.goalMl = 2000 }
-        var rig = EngineRig(options: same, peer: bottle, start: evening)
-        try rig.run()
-        #expect(rig.written == [.snapshot, .drinkLog])
-        let other = options { $0.goalMl = 2500 }
-        rig = EngineRig(options: other, peer: bottle, start: evening)
-        try rig.run()
+        func written(goal: UInt16) throws -> [HostCommand] {
+            try polled(bottle, options: options { $0.goalMl = goal }).rig.written
+        }
+        #expect(try written(goal: 2000) == [.snapshot, .drinkLog])
         // No other write is pending, and the log comes first.
-        #expect(rig.written == [.snapshot, .drinkLog, .goal(ml: 2500)])
+        #expect(try written(goal: 2500) == [.snapshot, .drinkLog, .goal(ml: 2500)])
         bottle.snapshot = boostSnapshot(clock: [0x1A, 2, 2, 22, 0, 0], goal: 2000)
-        rig = EngineRig(options: other, peer: bottle, start: evening)
-        try rig.run()
         let clock = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
         #expect(
-            rig.written.filter { $0 != .snapshot && $0 != .drinkLog } == [.clock(clock), .goal(ml: 2500)])
+            try written(goal: 2500).filter { $0 != .snapshot && $0 != .drinkLog } == [.clock(clock), .goal(ml: 2500)])
     }
 
     @Test func `a new store never lowers the amount on the display`() throws {
         var bottle = ScriptedBottle(records: drinks(1))
         bottle.snapshot = boostSnapshot(amount: 900)
         let journal = MemoryJournal()
-        var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-        rig.todayTotal = 20
-        try rig.run()
-        #expect(!rig.written.contains(.amount(ml: 20)))
-        rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
-        rig.todayTotal = 20
-        try rig.run()
-        #expect(rig.written.last == .amount(ml: 20))
+        #expect(try !polled(bottle, journal: journal) { $0.todayTotal = 20 }.rig.written.contains(.amount(ml: 20)))
+        #expect(try polled(bottle, journal: journal) { $0.todayTotal = 20 }.rig.written.last == .amount(ml: 20))
     }
 
     @Test func `send writes a command and returns the response`() throws {

@@ -33,8 +33,7 @@ import TrackerCore
         bottle.advertisement.address = BluetoothAddress("A4:C1:38:01:02:03")
         bottle.advertisement.name = "WaterH-Bottle-1"
         bottle.connectFailures = Array(repeating: kind.error, count: 9)
-        var rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
-        let report = try rig.run()
+        let report = try polled(bottle, hasRadio: true).report
         #expect(report.failure?.kind == kind.kind)
         #expect(report.recovery.map(\.action) == kind.actions)
         #expect(report.recovery.allSatisfy { !$0.reason.isEmpty })
@@ -42,18 +41,15 @@ import TrackerCore
         // With one failure fewer the poll succeeds.
         guard !kind.actions.isEmpty else { return }
         bottle.connectFailures = Array(repeating: kind.error, count: kind.actions.count)
-        rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
-        #expect(try rig.run().new == 1)
+        #expect(try polled(bottle, hasRadio: true).report.new == 1)
     }
 
     @Test func `power cycling needs permission`() throws {
         var bottle = ScriptedBottle(records: drinks(1))
         bottle.advertisement.name = "WaterH-Bottle-1"
         bottle.connectFailures = Array(repeating: LinkError(.poweredOff, "Off."), count: 1)
-        var rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
-        #expect(try rig.run().failure?.kind == .bluetoothOff)
-        rig = EngineRig(options: options { $0.allowPowerCycle = true }, peer: bottle, start: evening, hasRadio: true)
-        let report = try rig.run()
+        #expect(try polled(bottle, hasRadio: true).report.failure?.kind == .bluetoothOff)
+        let report = try polled(bottle, options: options { $0.allowPowerCycle = true }, hasRadio: true).report
         #expect(report.new == 1)
         #expect(report.recovery == [RecoveryStep(action: .powerCycle, reason: "Off.", outcome: "done")])
     }
@@ -70,13 +66,11 @@ import TrackerCore
     @Test func `a scan ends after 10 s and a poll after 30 s`() throws {
         var bottle = ScriptedBottle()
         bottle.isSilent = true
-        var rig = EngineRig(options: options(), peer: bottle, start: evening)
-        var report = try rig.run()
+        var report = try polled(bottle).report
         #expect(report.failure?.kind == .notFound)
         #expect(report.failure?.sentence.contains("Could not find bottle. Make sure it's nearby.") == true)
         #expect(report.history.failedScans >= 1)
-        rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
-        report = try rig.run()
+        report = try polled(bottle, hasRadio: true).report
         #expect(report.failure?.kind == .notFound)
         #expect(report.duration >= .seconds(10))
         #expect(report.duration <= .seconds(31))
@@ -113,10 +107,9 @@ import TrackerCore
     @Test func `an interrupted poll disconnects and keeps its records`() throws {
         for at in stride(from: 0, through: 60, by: 3) {
             let journal = MemoryJournal()
-            var rig = EngineRig(
-                options: options(), peer: ScriptedBottle(records: drinks(40)), journal: journal, start: evening)
-            rig.schedule(.cancel, after: .milliseconds(at))
-            let report = try rig.run()
+            let (rig, report) = try polled(ScriptedBottle(records: drinks(40)), journal: journal) {
+                $0.schedule(.cancel, after: .milliseconds(at))
+            }
             #expect(report.failure?.kind == .interrupted || report.complete)
             for raw in drinks(40) { #expect(rig.peer.records.contains(raw) || journal.holds(raw)) }
         }

@@ -41,13 +41,15 @@ struct ChangedBottle: ScriptedPeer {
     }
 }
 
-/// Polls a peer until the poll ends.
+/// Polls a peer until the poll ends. `change` prepares the rig.
 @discardableResult
 func polled<Peer: ScriptedPeer>(
     _ peer: Peer, options plan: PollOptions = options(), journal: MemoryJournal = MemoryJournal(),
-    start: Instant = evening, hasRadio: Bool = false
+    start: Instant = evening, hasRadio: Bool = false, held: Poll? = nil,
+    _ change: (inout EngineRig<Peer>) -> Void = { _ in }
 ) throws -> (rig: EngineRig<Peer>, report: PollReport) {
-    var rig = EngineRig(options: plan, peer: peer, journal: journal, start: start, hasRadio: hasRadio)
+    var rig = EngineRig(options: plan, peer: peer, journal: journal, start: start, hasRadio: hasRadio, held: held)
+    change(&rig)
     let report = try rig.run()
     return (rig, report)
 }

@@ -23,8 +23,7 @@ import TrackerCore
             bottle.acknowledging = way
             // Two notifications in a row, at any position of the frame.
             bottle.lost = [first, first + 1]
-            var rig = EngineRig(options: options(), peer: bottle, start: evening)
-            let report = try rig.run()
+            let (rig, report) = try polled(bottle)
             #expect(isKept(drinks(32), rig), "from notification \(first)")
             // A reading without its first frame makes the bottle drop other records than intended, so this connection
             // acknowledges no more. The next one empties the bottle.
@@ -32,9 +31,9 @@ import TrackerCore
                 report.failure == nil && report.contradiction == nil
                     && report.acknowledged <= 32 - rig.peer.records.count,
                 "from notification \(first): \(report)")
-            rig = EngineRig(options: options(), peer: rig.peer, journal: rig.journal, start: evening)
-            try rig.run()
-            #expect(rig.peer.records.isEmpty && drinks(32).allSatisfy(rig.journal.holds), "from notification \(first)")
+            let next = try polled(rig.peer, journal: rig.journal).rig
+            #expect(
+                next.peer.records.isEmpty && drinks(32).allSatisfy(next.journal.holds), "from notification \(first)")
         }
     }
 
