@@ -23,13 +23,10 @@ enum PaceDayTests {
     private static let recovery = "Nice work - you're back on pace."
 
     private static func day(_ zone: String, wholeHours: Bool, drinks: [(String, Int)] = []) throws -> World {
-        var world = try World(zone: zone)
-        try world.settings.set("reminders.backOnTrack", to: "true")
-        if wholeHours { try world.settings.set("pace.mode", to: "wholeHours") }
-        let planned = try drinks.map { (try world.moment("2026-06-15 \($0.0)"), $0.1) }
-        try world.run(from: world.moment("2026-06-15 04:00"), to: world.moment("2026-06-16 03:59")) { world, now in
-            for (time, ml) in planned where time == now { world.drink(ml, at: now) }
-        }
+        var world = try World(
+            zone: zone,
+            [("reminders.backOnTrack", "true"), ("pace.mode", wholeHours ? "wholeHours" : "continuous")])
+        try world.runDay(drinks)
         return world
     }
 
@@ -77,7 +74,7 @@ enum PaceDayTests {
                         world.evaluate(at: now)
                     }
                 })
-            let times = world.sent(.pace).map { String($0.prefix(5)) }
+            let times = world.times(.pace)
             #expect(Array(times.prefix(8)) == expected)
             #expect(limit ? times.count == 8 : times.dropFirst(8).first == "19:06")
         }
@@ -85,8 +82,7 @@ enum PaceDayTests {
 
     private static func quietHours(_ zone: String) throws {
         for (evaluated, expected) in [("2026-06-15 21:59", 1), ("2026-06-15 22:00", 0)] {
-            var world = try World(zone: zone)
-            try world.settings.set("reminders.backOnTrack", to: "true")
+            var world = try World(zone: zone, [("reminders.backOnTrack", "true")])
             var state = EngineDay(dayKey: try TrackerCoreTests.day("2026-06-15"))
             state.lastNotified = .attention
             world.engineDay = state

@@ -7,8 +7,7 @@ enum SessionNightTests {
     static let table: [Vector] = abandoned + forgotten + silence + grids + perDrink + warnings + bottleWaters
 
     private static func night(_ zone: String, _ start: String, _ changes: [(String, String)] = []) throws -> World {
-        var world = try World(zone: zone)
-        for (name, value) in changes { try world.settings.set(name, to: value) }
+        var world = try World(zone: zone, changes)
         world.session = WaterlineSession(id: "s", userID: "u", startTime: try world.moment(start))
         return world
     }
@@ -60,7 +59,7 @@ enum SessionNightTests {
             try world.run(from: start, to: start.advanced(seconds: 5 * 3600))
             let expected = try (1...count).map { try time("21:00").minutes + $0 * interval }
             #expect(
-                world.sent(.waterlineTime).map { String($0.prefix(5)) }
+                world.times(.waterlineTime)
                     == expected.map { "\(padded($0 / 60, 2)):\(padded($0 % 60, 2))" })
             #expect(world.sent(.waterlineTime).allSatisfy { $0.hasSuffix("Time for water") })
         }
@@ -76,7 +75,7 @@ enum SessionNightTests {
                     if logged.contains(now) { world.log(.water, at: now) }
                 }
                 #expect(
-                    world.sent(.waterlineTime).map { String($0.prefix(5)) } == [
+                    world.times(.waterlineTime) == [
                         "21:20", "21:40", "22:00", "22:20", "22:40", "23:00", "23:20", "23:40", "00:00", "00:20",
                     ])
             }
@@ -88,7 +87,7 @@ enum SessionNightTests {
                     if start.seconds(to: now).truncatingRemainder(dividingBy: 1500) == 0 { world.log(.water, at: now) }
                 }
                 #expect(
-                    world.sent(.waterlineTime).map { String($0.prefix(5)) } == [
+                    world.times(.waterlineTime) == [
                         "01:00", "01:30", "02:00", "02:30", "02:00", "02:30", "03:00",
                     ])
             },
@@ -104,7 +103,7 @@ enum SessionNightTests {
                     if now == off { try world.settings.set("waterline.timeReminders", to: "false") }
                     if now == on { try world.settings.set("waterline.timeReminders", to: "true") }
                 }
-                #expect(world.sent(.waterlineTime).map { String($0.prefix(5)) } == ["21:20", "21:35", "21:55"])
+                #expect(world.times(.waterlineTime) == ["21:20", "21:35", "21:55"])
             },
         ]
 

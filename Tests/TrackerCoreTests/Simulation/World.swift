@@ -25,7 +25,10 @@ struct World {
         var description: String { "\(wall) \(kind.rawValue) \(text)" }
     }
 
-    init(zone: String) throws { self.zone = try Zone(zone) }
+    init(zone: String = "Europe/Berlin", _ changes: [(String, String)] = []) throws {
+        self.zone = try Zone(zone)
+        for (name, value) in changes { try settings.set(name, to: value) }
+    }
 
     var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
 
@@ -78,6 +81,14 @@ struct World {
         }
     }
 
+    /// Evaluates 15 June, with drinks at these times.
+    mutating func runDay(_ drinks: [(String, Int)] = []) throws {
+        let planned = try drinks.map { (try moment("2026-06-15 \($0.0)"), $0.1) }
+        try run(from: moment("2026-06-15 04:00"), to: moment("2026-06-16 03:59")) { world, now in
+            for (time, ml) in planned where time == now { world.drink(ml, at: now) }
+        }
+    }
+
     mutating func drink(_ ml: Int, at now: Instant) {
         let key = "drink\(ledger.drinks.count)"
         ledger.ingest([Drink(key: key, at: now, calendar: calendar, ml: ml, source: .cli, updatedAt: now)])
@@ -97,6 +108,8 @@ struct World {
     func sent(_ kinds: NotificationKind...) -> [String] {
         events.filter { kinds.contains($0.kind) }.map { "\($0.wall) \($0.text)" }
     }
+
+    func times(_ kind: NotificationKind) -> [String] { events.filter { $0.kind == kind }.map(\.wall) }
 }
 
 /// Zones for whole days: without changes, with summer time, with a change at 23:00, and with a change of 30 minutes.

@@ -4,15 +4,13 @@ import Testing
 
 /// D1: greeting. D2: the adaptive reminder. D3: streak, calendar, reset.
 enum AdaptiveVectors {
-    static var table: [Vector] { get throws { try greetings + paces + firings + streaks + resets } }
+    static var table: [Vector] { get throws { try greetings() + paces + firings + streaks + resets } }
 
     private struct GreetingRow: Decodable, Identifiable, Sendable { let id: String, time: String, text: String }
 
-    private static var greetings: [Vector] {
-        get throws {
-            try Vector.published("greetings") { (row: GreetingRow) in
-                try #expect(Greeting.text(at: time(row.time)) == row.text)
-            }
+    private static func greetings() throws -> [Vector] {
+        try Vector.published("greetings") { (row: GreetingRow) in
+            try #expect(Greeting.text(at: time(row.time)) == row.text)
         }
     }
 

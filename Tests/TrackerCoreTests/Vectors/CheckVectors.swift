@@ -19,13 +19,13 @@ enum CheckVectors {
             try #expect(paceWith(800 + behind.deficitMl, at: "14:00").statusText == "On track ✓")
         },
         Vector("B9-04") {
-            var world = try World(zone: "Europe/Berlin")
+            var world = try World()
             world.evaluate(at: try world.moment("2026-06-15 23:00"))
             #expect(world.sent(.pace).isEmpty)
         },
         Vector("B9-05") {
             for (limit, count) in [(true, 0), (false, 1)] {
-                var world = try World(zone: "Europe/Berlin")
+                var world = try World()
                 world.settings.dailyLimit = limit
                 var state = EngineDay(dayKey: try day("2026-06-15"))
                 state.remindersSent = 8
@@ -35,7 +35,7 @@ enum CheckVectors {
             }
         },
         Vector("B9-06") {
-            var world = try World(zone: "Europe/Berlin")
+            var world = try World()
             let now = try world.moment("2026-06-15 10:00")
             world.evaluate(at: now)
             #expect(world.sink.shown["hydration-reminder"] != nil)
@@ -54,7 +54,7 @@ enum CheckVectors {
             }
         },
         Vector("B9-13") {
-            var world = try World(zone: "Europe/Berlin")
+            var world = try World()
             let now = try world.moment("2026-06-15 10:00")
             world.drink(2500, at: now)
             let decisions = world.evaluate(at: now).decisions
@@ -62,7 +62,7 @@ enum CheckVectors {
             #expect(decisions.map(\.body) == ["Good job! You've hit your daily hydration goal."])
         },
         Vector("B9-14") {
-            var world = try World(zone: "Europe/Berlin")
+            var world = try World()
             let now = try world.moment("2026-06-15 10:00")
             for minute in 0..<5 {
                 world.drink(2500, at: now.advanced(seconds: Double(minute) * 60))
@@ -72,7 +72,7 @@ enum CheckVectors {
         },
         Vector("B9-15") {
             // One decision, two sinks, one of them rejecting: delivered once to each, counted once.
-            let world = try World(zone: "Europe/Berlin")
+            let world = try World()
             let now = try world.moment("2026-06-15 10:00")
             var evaluation = Tracker.evaluate(world.facts(at: now), now: now)
             let sinks = [MemorySink(), MemorySink { _ in false }, MemorySink()]
@@ -81,7 +81,7 @@ enum CheckVectors {
             #expect(sinks[0].delivered == sinks[2].delivered && evaluation.engineDay.remindersSent == 1)
         },
         Vector("B9-16") {
-            let world = try World(zone: "Europe/Berlin")
+            let world = try World()
             let now = try world.moment("2026-06-15 10:00")
             #expect(Tracker.evaluate(world.facts(at: now), now: now).decisions.map(\.haptic) == ["notification"])
         },
@@ -92,7 +92,7 @@ enum CheckVectors {
         },
         Vector("B9-19") {
             for (deficit, count) in [(49, 0), (50, 1)] {
-                var world = try World(zone: "Europe/Berlin")
+                var world = try World()
                 let now = try world.moment("2026-06-15 10:00")
                 world.drink(500 - deficit, at: now.advanced(seconds: -60))
                 #expect(world.evaluate(at: now).snapshot.pace.deficitMl == deficit)

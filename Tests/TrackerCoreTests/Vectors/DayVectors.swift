@@ -3,21 +3,19 @@ import TrackerCore
 
 /// Section 2: the day of an instant (T), and the lengths and starts of days (T-D).
 enum DayVectors {
-    static var table: [Vector] { get throws { try days + travel + lengths } }
+    static var table: [Vector] { get throws { try days() + travel + lengths() } }
 
     private struct Day: Decodable, Identifiable, Sendable {
         let id: String, zone: String, instant: String, localTime: String, dayFrom4: String, dayFromMidnight: String
     }
 
-    private static var days: [Vector] {
-        get throws {
-            try Vector.published("days") { (row: Day) in
-                let zone = try Zone(row.zone)
-                let instant = try at(row.instant)
-                #expect(zone.wall(at: instant).description.hasSuffix(row.localTime))
-                #expect(DayCalendar(zone: zone, boundaryHour: 4).day(of: instant).description == row.dayFrom4)
-                #expect(DayCalendar(zone: zone, boundaryHour: 0).day(of: instant).description == row.dayFromMidnight)
-            }
+    private static func days() throws -> [Vector] {
+        try Vector.published("days") { (row: Day) in
+            let zone = try Zone(row.zone)
+            let instant = try at(row.instant)
+            #expect(zone.wall(at: instant).description.hasSuffix(row.localTime))
+            #expect(DayCalendar(zone: zone, boundaryHour: 4).day(of: instant).description == row.dayFrom4)
+            #expect(DayCalendar(zone: zone, boundaryHour: 0).day(of: instant).description == row.dayFromMidnight)
         }
     }
 
@@ -48,19 +46,17 @@ enum DayVectors {
         let hoursFrom4: Double, startFrom4: String, hoursFromMidnight: Double, startFromMidnight: String
     }
 
-    private static var lengths: [Vector] {
-        get throws {
-            try Vector.published("dayLengths") { (row: DayLength) in
-                let zone = try Zone(row.zone)
-                let today = try day(row.day)
-                for (hour, length, start) in [
-                    (4, row.hoursFrom4, row.startFrom4), (0, row.hoursFromMidnight, row.startFromMidnight),
-                ] {
-                    let calendar = DayCalendar(zone: zone, boundaryHour: hour)
-                    let next = calendar.start(of: today.adding(days: 1))
-                    try #expect(calendar.start(of: today) == at(start))
-                    #expect(calendar.start(of: today).seconds(to: next) == length * 3600)
-                }
+    private static func lengths() throws -> [Vector] {
+        try Vector.published("dayLengths") { (row: DayLength) in
+            let zone = try Zone(row.zone)
+            let today = try day(row.day)
+            for (hour, length, start) in [
+                (4, row.hoursFrom4, row.startFrom4), (0, row.hoursFromMidnight, row.startFromMidnight),
+            ] {
+                let calendar = DayCalendar(zone: zone, boundaryHour: hour)
+                let next = calendar.start(of: today.adding(days: 1))
+                try #expect(calendar.start(of: today) == at(start))
+                #expect(calendar.start(of: today).seconds(to: next) == length * 3600)
             }
         }
     }

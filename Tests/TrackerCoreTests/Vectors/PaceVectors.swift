@@ -4,7 +4,7 @@ import TrackerCore
 /// B1: expected intake. B2: urgency. B3: rounding and texts. A7: poll interval.
 enum PaceVectors {
     static var table: [Vector] {
-        get throws { try expected + urgencies + rounding + litres + examples + polls }
+        get throws { try expected() + urgencies() + rounding() + litres() + examples + polls() }
     }
 
     private struct Expected: Decodable, Identifiable, Sendable {
@@ -13,13 +13,11 @@ enum PaceVectors {
         let results: [Result]
     }
 
-    private static var expected: [Vector] {
-        get throws {
-            try Vector.published("expectedIntake") { (row: Expected) in
-                for result in row.results {
-                    let found = try pace(result.goalMl, row.local, row.zone, wake: row.wake, sleep: row.sleep)
-                    #expect(found == [result.wholeHoursMl, result.continuousMl])
-                }
+    private static func expected() throws -> [Vector] {
+        try Vector.published("expectedIntake") { (row: Expected) in
+            for result in row.results {
+                let found = try pace(result.goalMl, row.local, row.zone, wake: row.wake, sleep: row.sleep)
+                #expect(found == [result.wholeHoursMl, result.continuousMl])
             }
         }
     }
@@ -41,16 +39,14 @@ enum PaceVectors {
         let id: String, goalMl: Int, thresholdPercent: Int, overdueFromMl: Int
     }
 
-    private static var urgencies: [Vector] {
-        get throws {
-            try Vector.published("urgency") { (row: UrgencyRow) in
-                for deficit in 0...(row.overdueFromMl + 50) {
-                    let urgency = Urgency(
-                        deficitMl: deficit, goalMl: row.goalMl, thresholdPercent: row.thresholdPercent)
-                    let expected: Urgency =
-                        deficit == 0 ? .onTrack : deficit < row.overdueFromMl ? .attention : .overdue
-                    #expect(urgency == expected, "deficit \(deficit)")
-                }
+    private static func urgencies() throws -> [Vector] {
+        try Vector.published("urgency") { (row: UrgencyRow) in
+            for deficit in 0...(row.overdueFromMl + 50) {
+                let urgency = Urgency(
+                    deficitMl: deficit, goalMl: row.goalMl, thresholdPercent: row.thresholdPercent)
+                let expected: Urgency =
+                    deficit == 0 ? .onTrack : deficit < row.overdueFromMl ? .attention : .overdue
+                #expect(urgency == expected, "deficit \(deficit)")
             }
         }
     }
@@ -59,24 +55,20 @@ enum PaceVectors {
         let id: String, fromMl: Int, throughMl: Int, roundedMl: Int, text: String, reminds: Bool
     }
 
-    private static var rounding: [Vector] {
-        get throws {
-            try Vector.published("rounding") { (row: Rounding) in
-                for deficit in row.fromMl...row.throughMl {
-                    #expect(Amounts.roundToNearest50(deficit) == row.roundedMl)
-                    #expect(StatusText.short(deficitMl: deficit, totalMl: 0, goalMl: 2500) == row.text)
-                    #expect((deficit >= 50) == row.reminds)
-                }
+    private static func rounding() throws -> [Vector] {
+        try Vector.published("rounding") { (row: Rounding) in
+            for deficit in row.fromMl...row.throughMl {
+                #expect(Amounts.roundToNearest50(deficit) == row.roundedMl)
+                #expect(StatusText.short(deficitMl: deficit, totalMl: 0, goalMl: 2500) == row.text)
+                #expect((deficit >= 50) == row.reminds)
             }
         }
     }
 
     private struct Litres: Decodable, Identifiable, Sendable { let id: String, ml: Int, text: String }
 
-    private static var litres: [Vector] {
-        get throws {
-            try Vector.published("litres") { (row: Litres) in #expect(AmountUnits.ml.short(row.ml) == row.text) }
-        }
+    private static func litres() throws -> [Vector] {
+        try Vector.published("litres") { (row: Litres) in #expect(AmountUnits.ml.short(row.ml) == row.text) }
     }
 
     private static let examples: [Vector] = [
@@ -99,11 +91,9 @@ enum PaceVectors {
         let id: String, secondsToReminder: Double?, intervalSeconds: Double
     }
 
-    private static var polls: [Vector] {
-        get throws {
-            try Vector.published("pollIntervals") { (row: Interval) in
-                #expect(PollPlan.calculatePollInterval(secondsToDue: row.secondsToReminder) == row.intervalSeconds)
-            }
+    private static func polls() throws -> [Vector] {
+        try Vector.published("pollIntervals") { (row: Interval) in
+            #expect(PollPlan.calculatePollInterval(secondsToDue: row.secondsToReminder) == row.intervalSeconds)
         }
     }
 }

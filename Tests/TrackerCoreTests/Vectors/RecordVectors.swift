@@ -6,7 +6,7 @@ import TrackerCore
 
 /// A1: records. A2: from record to instant.
 @Suite struct RecordVectors {
-    static var table: [Vector] { get throws { try records + instants } }
+    static var table: [Vector] { get throws { try records() + instants() } }
 
     // The same instants on every machine: the core does not read the host's zone. Runs in processes of its own, because
     // Foundation reads TZ once.
@@ -24,7 +24,7 @@ import TrackerCore
         setenv("TZ", zone, 1)
         tzset()
         #expect(TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: 1_780_000_000)) == offset)
-        for vector in try instants { try vector.check() }
+        for vector in try instants() { try vector.check() }
     }
 
     private struct Record: Decodable, Sendable {
@@ -37,13 +37,11 @@ import TrackerCore
     }
 
     /// `BottleProtocolTests` checks the other members of these rows.
-    private static var records: [Vector] {
-        get throws {
-            try (testVectors("records", in: "protocol.json") as [Record]).map { row in
-                Vector(row.id) {
-                    let bytes = row.bytes.split(separator: " ").compactMap { UInt8($0, radix: 16) }
-                    #expect((try? DrinkRecord(decoding: bytes, dialect: .strict))?.amountMl == row.strict?.ml)
-                }
+    private static func records() throws -> [Vector] {
+        try (testVectors("records", in: "protocol.json") as [Record]).map { row in
+            Vector(row.id) {
+                let bytes = row.bytes.split(separator: " ").compactMap { UInt8($0, radix: 16) }
+                #expect((try? DrinkRecord(decoding: bytes, dialect: .strict))?.amountMl == row.strict?.ml)
             }
         }
     }
@@ -54,24 +52,22 @@ import TrackerCore
         let instant: String, localTime: String, rule: String?, day: String, counts: Bool
     }
 
-    private static var instants: [Vector] {
-        get throws {
-            try Vector.published("recordTimes") { (row: RecordTime) in
-                let zone = try Zone(row.zone)
-                let fields = try #require(WallTime("2000-" + row.record))
-                let resolution = RecordResolver(zone: zone).resolve(
-                    fields, hasYear: false, received: try at(row.received),
-                    evidence: .init(
-                        previous: try row.previousRecord.map { try at($0) },
-                        lastPollWithoutIt: try row.lastPollWithoutIt.map { try at($0) }))
-                let expected = try at(row.instant)
-                #expect(resolution.instant == expected)
-                #expect(resolution.rule.rawValue == row.rule ?? "-")
-                #expect(resolution.quarantineReason == (row.counts ? nil : .implausibleTimestamp))
-                #expect(zone.wall(at: expected).description.hasSuffix(row.localTime))
-                #expect(DayCalendar(zone: zone).day(of: expected).description == row.day)
-                #expect(resolution.wall?.description.hasSuffix(row.record) == true)
-            }
+    private static func instants() throws -> [Vector] {
+        try Vector.published("recordTimes") { (row: RecordTime) in
+            let zone = try Zone(row.zone)
+            let fields = try #require(WallTime("2000-" + row.record))
+            let resolution = RecordResolver(zone: zone).resolve(
+                fields, hasYear: false, received: try at(row.received),
+                evidence: .init(
+                    previous: try row.previousRecord.map { try at($0) },
+                    lastPollWithoutIt: try row.lastPollWithoutIt.map { try at($0) }))
+            let expected = try at(row.instant)
+            #expect(resolution.instant == expected)
+            #expect(resolution.rule.rawValue == row.rule ?? "-")
+            #expect(resolution.quarantineReason == (row.counts ? nil : .implausibleTimestamp))
+            #expect(zone.wall(at: expected).description.hasSuffix(row.localTime))
+            #expect(DayCalendar(zone: zone).day(of: expected).description == row.day)
+            #expect(resolution.wall?.description.hasSuffix(row.record) == true)
         }
     }
 }

@@ -7,19 +7,6 @@ import TrackerSupport
 enum ReminderVectors {
     static let table: [Vector] = interval + others + engines + texts
 
-    private static func newWorld(_ changes: [(String, String)] = [], zone: String = "Europe/Berlin") throws -> World {
-        var world = try World(zone: zone)
-        for (name, value) in changes { try world.settings.set(name, to: value) }
-        return world
-    }
-
-    private static func run(_ world: inout World, _ drinks: [(String, Int)] = []) throws {
-        let planned = try drinks.map { (try world.moment("2026-06-15 \($0.0)"), $0.1) }
-        try world.run(from: world.moment("2026-06-15 04:00"), to: world.moment("2026-06-16 03:59")) { world, now in
-            for (time, ml) in planned where time == now { world.drink(ml, at: now) }
-        }
-    }
-
     private static let drinksOfA = [
         ("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.interval.wake", "08:00"),
         ("schedule.interval.sleep", "20:00"),
@@ -28,19 +15,19 @@ enum ReminderVectors {
     private static let interval: [Vector] = [
         // Nothing drunk: at 09:30, once (the original requirements: 18:50, K-A5).
         Vector("A10-1") {
-            var world = try newWorld(drinksOfA)
-            try run(&world)
+            var world = try World(drinksOfA)
+            try world.runDay()
             #expect(world.sent(.interval) == ["09:30 Stay hydrated - grab your water bottle."])
         },
         // Each drink is a new anchor; 11:08:34 is evaluated at the next minute.
         Vector("A10-2") {
-            var world = try newWorld(drinksOfA)
-            try run(&world, [("09:40", 200), ("12:00", 200)])
-            #expect(world.sent(.interval).map { String($0.prefix(5)) } == ["09:30", "11:09", "13:20"])
+            var world = try World(drinksOfA)
+            try world.runDay([("09:40", 200), ("12:00", 200)])
+            #expect(world.times(.interval) == ["09:30", "11:09", "13:20"])
         },
         // At the due second exactly.
         Vector("A10-3") {
-            var world = try newWorld(drinksOfA)
+            var world = try World(drinksOfA)
             let due = try world.moment("2026-06-15 09:30")
             world.evaluate(at: due.advanced(seconds: -1))
             #expect(world.sent(.interval).isEmpty)
@@ -53,7 +40,7 @@ enum ReminderVectors {
     private static let others: [Vector] = [
         // Goal: once a day, also in quiet hours, also after deleting, raising and reaching again.
         Vector("B5-1") {
-            var world = try newWorld()
+            var world = try World()
             let late = try world.moment("2026-06-15 23:00")
             world.drink(2500, at: late)
             world.evaluate(at: late)
@@ -69,7 +56,7 @@ enum ReminderVectors {
         },
         // Off: not sent, but the day's flag is set.
         Vector("B5-2") {
-            var world = try newWorld([("reminders.enabled", "false")])
+            var world = try World([("reminders.enabled", "false")])
             let now = try world.moment("2026-06-15 12:00")
             world.drink(2500, at: now)
             world.evaluate(at: now)
@@ -80,13 +67,13 @@ enum ReminderVectors {
         },
         // Back on track is off by default.
         Vector("B5-3") {
-            var world = try newWorld()
-            try run(&world, [("11:00", 1000)])
+            var world = try World()
+            try world.runDay([("11:00", 1000)])
             #expect(world.sent(.recovery).isEmpty && !world.sent(.pace).isEmpty)
         },
         // A rejected reminder changes nothing and is offered again with the same id (K-B15).
         Vector("B5-4") {
-            var world = try newWorld()
+            var world = try World()
             world.sink.isAvailable = false
             let ten = try world.moment("2026-06-15 10:00")
             let refused = world.evaluate(at: ten)
@@ -102,11 +89,11 @@ enum ReminderVectors {
             world.evaluate(at: ten.advanced(seconds: 120))
             world.sink.isAvailable = true
             for second in [180.0, 240] { world.evaluate(at: ten.advanced(seconds: second)) }
-            #expect(world.sent(.goal).map { String($0.prefix(5)) } == ["10:03"])
+            #expect(world.times(.goal) == ["10:03"])
         },
         // A process that was suspended over the boundary starts the new day as new (K-B16).
         Vector("B4-D") {
-            var world = try newWorld()
+            var world = try World()
             world.evaluate(at: try world.moment("2026-06-15 10:00"))
             world.evaluate(at: try world.moment("2026-06-17 10:00"))
             #expect(world.sent(.pace).count == 2)
@@ -117,17 +104,17 @@ enum ReminderVectors {
     private static let engines: [Vector] = [
         Vector("X2-1") {
             // Adaptive: every two hours without a drink, with the common hours.
-            var world = try newWorld([("reminders.engine", "adaptive"), ("schedule.adaptive.start", "8")])
-            try run(&world, [("10:30", 1300)])
+            var world = try World([("reminders.engine", "adaptive"), ("schedule.adaptive.start", "8")])
+            try world.runDay([("10:30", 1300)])
             #expect(
-                world.sent(.adaptive).map { String($0.prefix(5)) } == [
+                world.times(.adaptive) == [
                     "10:00", "12:30", "14:30", "16:30", "18:30", "20:30",
                 ])
             #expect(world.sent(.adaptive).first == "10:00 You need about 210 ml per hour to hit your goal. Tap to log!")
         },
         // All: at most one per evaluation, one congratulation, and the limit applies to the sum.
         Vector("X2-2") {
-            var world = try newWorld([("reminders.engine", "all")])
+            var world = try World([("reminders.engine", "all")])
             try world.run(
                 from: world.moment("2026-06-15 04:00"), to: world.moment("2026-06-16 03:59"),
                 after: { _, now, evaluation in
@@ -142,10 +129,10 @@ enum ReminderVectors {
         // The common quiet hours apply to every engine.
         Vector("X2-3") {
             for engine in ["pace", "interval", "adaptive", "all"] {
-                var world = try newWorld([
+                var world = try World([
                     ("reminders.engine", engine), ("schedule.interval.sleep", "23:45"), ("schedule.sleep", "18:00"),
                 ])
-                try run(&world)
+                try world.runDay()
                 #expect(world.sent(.pace, .interval, .adaptive).allSatisfy { $0 >= "07:00" && $0 < "18:00" })
             }
         },
