@@ -96,11 +96,29 @@ import Testing
         await event(within: 20) { events.items.contains(where: match) ? true : nil } == true
     }
 
-    private func connect(_ link: BlueZCentralLink, _ events: Collected<CentralEvent>) async {
+    /// A link that has found the bottle.
+    private func scanned(_ name: String, isConnected: Bool = false) async -> (
+        BlueZCentralLink, Collected<CentralEvent>
+    ) {
+        await daemon.addDevice(peer.text, name: name, isConnected: isConnected)
+        let (link, events) = central()
         link.perform(.startScan)
         #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
+        return (link, events)
+    }
+
+    private func connected(_ name: String, isConnected: Bool = false) async -> (
+        BlueZCentralLink, Collected<CentralEvent>
+    ) {
+        let (link, events) = await scanned(name, isConnected: isConnected)
         link.perform(.connect(peer, limit: .seconds(10)))
         #expect(await wait(events) { if case .connected = $0 { true } else { false } }, "\(events.items)")
+        return (link, events)
+    }
+
+    private func close(_ link: BlueZCentralLink) async {
+        await link.close()
+        await daemon.stop()
     }
 
     private var isRemarked: @Sendable (CentralEvent) -> Bool {
@@ -108,9 +126,7 @@ import Testing
     }
 
     @Test func `a connection of another program is shared and kept`() async throws {
-        await daemon.addDevice(peer.text, name: "WaterH-Shared", isConnected: true)
-        let (link, events) = central()
-        await connect(link, events)
+        let (link, events) = await connected("WaterH-Shared", isConnected: true)
         #expect(events.items.contains(where: isRemarked), "\(events.items)")
         link.perform(.disconnect)
         #expect(await wait(events) { $0 == .disconnected(nil) })
@@ -127,59 +143,33 @@ import Testing
     }
 
     @Test func `the link ends a connection that it established`() async throws {
-        await daemon.addDevice(peer.text, name: "WaterH-Ours")
-        let (link, events) = central()
-        await connect(link, events)
+        let (link, events) = await connected("WaterH-Ours")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
         link.perform(.disconnect)
         #expect(await wait(events) { $0 == .disconnected(nil) })
         #expect(daemon.calls.items.contains { $0.hasPrefix("Disconnect") } && !events.items.contains(where: isRemarked))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
-        await link.close()
-        await daemon.stop()
+        await close(link)
     }
 
     /// bluetoothd discovers the device again while it removes it, before it replies.
     @Test func `a removed device that reappears at once counts as removed`() async throws {
-        await daemon.addDevice(peer.text, name: "WaterH-Back")
-        let (link, events) = central()
-        link.perform(.startScan)
-        #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
+        let (link, events) = await scanned("WaterH-Back")
         link.perform(.clearCache(peer))
         #expect(await wait(events) { $0 == .recovered("bluetoothd removed \(self.peer)") }, "\(events.items)")
-        await link.close()
-        await daemon.stop()
+        await close(link)
     }
 
     /// The services arrive after the name, without another change.
     @Test func `services that bluetoothd finds later are reported`() async throws {
-        await daemon.addDevice(peer.text, name: "WaterH-Late")
-        let (link, events) = central()
-        link.perform(.startScan)
-        #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
+        let (link, events) = await scanned("WaterH-Late")
         await daemon.set(
             "UUIDs", .strings(["0000ffe0-0000-1000-8000-00805f9b34fb"]), of: BlueZName.device,
             at: FakeBluetoothd.path(peer.text))
         #expect(
             await wait(events) { if case .advertised(let found) = $0 { found.services == [0xFFE0] } else { false } },
             "\(events.items)")
-        await link.close()
-        await daemon.stop()
-    }
-
-    /// A killed program of ours leaves its file without a lock.
-    @Test func `the link ends a connection of a killed gateway`() async throws {
-        await daemon.addDevice(peer.text, name: "WaterH-Left", isConnected: true)
-        try Data().write(to: folder.url("waterh-\(geteuid())-connection-A4C138000002"))
-        let (link, events) = central()
-        await connect(link, events)
-        link.perform(.disconnect)
-        #expect(await wait(events) { $0 == .disconnected(nil) })
-        #expect(
-            daemon.calls.items.contains { $0.hasPrefix("Disconnect") } && !events.items.contains(where: isRemarked),
-            "\(events.items)")
-        await link.close()
-        await daemon.stop()
+        await close(link)
     }
 
     @Test func `a locked file marks a connection of another process`() throws {
@@ -206,15 +196,12 @@ import Testing
             await daemon.filters.wait(for: 1).first == [
                 "Transport": .string("le"), "DuplicateData": .boolean(true), "Pattern": .string(""),
             ])
-        await link.close()
-        await daemon.stop()
+        await close(link)
     }
 
     /// After a firmware update the services disappear and reappear.
     @Test func `discovery waits for services that are resolved late`() async throws {
-        await daemon.addDevice(peer.text, name: "WaterH-Updated")
-        let (link, events) = central()
-        await connect(link, events)
+        let (link, events) = await connected("WaterH-Updated")
         link.perform(.discover)
         #expect(
             await event(within: 0.3) {
@@ -227,7 +214,6 @@ import Testing
             await wait(events) {
                 if case .discovered(let services) = $0 { services.first?.uuid == 0xFFE0 } else { false }
             }, "\(events.items)")
-        await link.close()
-        await daemon.stop()
+        await close(link)
     }
 }
