@@ -20,9 +20,8 @@ from bumble.link import LocalLink
 from bumble.transport.common import AsyncPipeSink
 from bumble.transport.tcp_server import open_tcp_server_transport_with_socket
 
-from programs import LIMIT, ROOT, Programs, free_port, retail, wait_for
+from programs import CAPTURE, LIMIT, Programs, free_port, greeting_server, retail, wait_for
 
-CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
 # Static random addresses: Bumble's link delivers no others.
 THEIR_BOTTLE, THEIR_HOST = "C4:C1:38:00:00:01", "F0:F1:F2:F3:F4:F5"
 COMMAND, RESPONSE = UUID.from_16_bits(0xFFE9), UUID.from_16_bits(0xFFE4)
@@ -44,18 +43,6 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(transport.server.close)
         Controller(name, host_source=transport.source, host_sink=transport.sink, link=self.link)
         return f"hci:127.0.0.1:{server.getsockname()[1]}", transport
-
-    async def server(self, greeting):
-        """A server that greets, and sends nothing more."""
-        async def serve(reader, writer):
-            writer.write(greeting)
-            while await reader.read(4096):
-                pass
-            writer.close()
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        self.addCleanup(server.close)
-        return f"hci:127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
     async def device(self, name, address):
         """Bumble's own host on a controller of its own."""
@@ -150,8 +137,8 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(stored, [], "what was stored was acknowledged")
 
     async def test_a_link_without_a_controller_is_reported(self):
-        for link, advice in ((f"hci:127.0.0.1:{free_port()}", "Start a controller with HCI"), (await self.server(b""), "does not answer"),
-                             (await self.server(b"220 mail\r\n"), "an HCI packet of the unknown type")):
+        for link, advice in ((f"hci:127.0.0.1:{free_port()}", "Start a controller with HCI"), ("hci:" + await greeting_server(self, b""), "does not answer"),
+                             ("hci:" + await greeting_server(self, b"220 mail\r\n"), "an HCI packet of the unknown type")):
             with self.subTest(advice):
                 self.assertIn(advice, await self.run_gateway("poll", "--link", link, code=5))
 

@@ -17,10 +17,9 @@ from aioesphomeapi import APIClient, api_pb2 as api
 from aioesphomeapi.core import MESSAGE_TYPE_TO_PROTO
 from noise.connection import NoiseConnection
 
-from programs import LIMIT, ROOT, Programs, retail, wait_for
+from programs import CAPTURE, LIMIT, Programs, greeting_server, retail, wait_for
 from att_central import Central, Refused
 
-CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
 ADDRESS = 0xA4C138010203
 KEY = base64.b64encode(bytes(range(32))).decode()
 NUMBERS = {message: number for number, message in MESSAGE_TYPE_TO_PROTO.items()}
@@ -319,17 +318,6 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(made.close)
         return made, link
 
-    async def server(self, greeting):
-        async def serve(reader, writer):
-            writer.write(greeting)
-            while await reader.read(4096):
-                pass
-            writer.close()
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        self.addCleanup(server.close)
-        return f"esphome:127.0.0.1:{server.sockets[0].getsockname()[1]}"
-
     async def gateway(self, subcommand, link, *words, code=0, key=""):
         self.programs.environment["WATERH_ESPHOME_KEY"] = key
         return await asyncio.to_thread(self.programs.run, "waterh-gateway", subcommand, "--link", link, *words, code=code)
@@ -377,8 +365,8 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
                 (plain, KEY, "it might not use encryption", "WATERH_ESPHOME_KEY"), (encrypted, "short", "32 bytes in Base64", "WATERH_ESPHOME_KEY"),
                 (busy, "", "all 3 connections", "connection_slots"), ((await self.proxy(flags=0))[1], "", "no Bluetooth proxy", ""),
                 ((await self.proxy(flags=1))[1], "", "does not connect", ""), ((await self.proxy(flags=3))[1], "", "older than ESPHome 2023.6", ""),
-                (await self.server(b"220 mail\r\n"), "", "does not speak the ESPHome API", ""),
-                (await self.server(b""), "", "did not complete the handshake in time", ""), ("esphome:127.0.0.1:1", "", "cannot connect to", "")):
+                ("esphome:" + await greeting_server(self, b"220 mail\r\n"), "", "does not speak the ESPHome API", ""),
+                ("esphome:" + await greeting_server(self, b""), "", "did not complete the handshake in time", ""), ("esphome:127.0.0.1:1", "", "cannot connect to", "")):
             with self.subTest(words):
                 self.assertIn(advice, await self.fails(link, words, key))
 

@@ -1,4 +1,5 @@
 """The programs under test as processes with their own folder, and helpers of all suites."""
+import asyncio
 import contextlib
 import json
 import os
@@ -17,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/Foreign"))
 import retail  # noqa: E402, F401
 
+CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
 LIMIT = 60  # seconds until a program, a response or a condition is overdue
 
 
@@ -62,6 +64,19 @@ def mosquitto(folder, port, more=""):
     user = "root" if os.geteuid() == 0 else "mosquitto"
     path.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser {user}\n{more}")
     return [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", path]
+
+
+async def greeting_server(case, greeting):
+    """The address of a server that greets and sends nothing more, until the test case ends."""
+    async def serve(reader, writer):
+        writer.write(greeting)
+        while await reader.read(4096):
+            pass
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    case.addCleanup(server.close)
+    return f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 def is_listening(port):
