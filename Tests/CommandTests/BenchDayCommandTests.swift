@@ -14,7 +14,7 @@ import Testing
     }
 
     private static func text(_ pair: Pair, _ name: String) throws -> String {
-        try String(contentsOfFile: pair.folder.file("day/\(name)"), encoding: .utf8)
+        try pair.folder.text("day/\(name)")
     }
 
     private static func rehearse(_ emulator: [String], _ more: String = "") async throws -> (
@@ -69,7 +69,7 @@ import Testing
     @Test func `a hardware session records every PDU and acknowledges only stored records`() async throws {
         let (pair, object, answers) = try await Self.rehearse(Self.twoDays)
         #expect(answers == Self.usual && object["complete"] as? Bool == true, "\(object)")
-        let captures = try FileManager.default.contentsOfDirectory(atPath: pair.folder.file("day/captures")).sorted()
+        let captures = try pair.folder.names("day/captures")
         #expect(captures.count == 5 && captures.first == "1-first-connection.btsnoop")
         for capture in captures {
             let commands = try await Program.replay.succeed(
@@ -83,8 +83,7 @@ import Testing
         let steps = try JSONSerialization.jsonObject(with: Data(try Self.text(pair, "steps.json").utf8))
         #expect(
             (steps as? [[String: Any]])?.first { $0["step"] as? String == "log" }?["sent"] as? String == "4754000106")
-        let attributes = try FileManager.default.attributesOfItem(atPath: pair.folder.file("day"))
-        #expect(attributes[.posixPermissions] as? Int == 0o700)
+        #expect(try pair.folder.mode("day") == 0o700)
         #expect(try pair.records() == 0)
     }
 

@@ -105,7 +105,6 @@ import Testing
         file[key] = value
         let text = file.map { "\($0) = \($1)\n" }.joined().replacing(
             "SOCKET", with: pair?.socket ?? "unix:\(folder.file("none.sock"))")
-        try FileManager.default.createDirectory(at: folder.url("config/waterh"), withIntermediateDirectories: true)
         try folder.write(text.replacing("FOLDER", with: folder.path), to: "config/waterh/waterh.toml")
         func serve(_ more: String = "") throws -> RunningProgram {
             try Program.gateway.start(
@@ -229,7 +228,7 @@ import Testing
             let result = try await split()
             #expect(result.exitCode == 0 && result.output == "anna\nben\n", "\(result.error)")
         }
-        #expect(try String(contentsOf: folder.url("ben.toml"), encoding: .utf8) == "# mine\n")
+        #expect(try folder.text("ben.toml") == "# mine\n")
         let anna = try Configuration.load(folder.file("anna.toml"))
         var status = stat()
         #expect(stat(folder.file("anna.toml"), &status) == 0 && status.st_mode & 0o777 == 0o640)

@@ -35,8 +35,7 @@ struct DesktopSession: Sendable {
     }
 
     func socket() throws -> ServiceSocket {
-        let names = try FileManager.default.contentsOfDirectory(atPath: home.folder.path)
-        let name = try #require(names.first { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") })
+        let name = try #require(home.folder.names().first { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") })
         return ServiceSocket(path: home.folder.file(name))
     }
 

@@ -21,19 +21,16 @@ import Testing
         let folder = try TemporaryFolder()
         _ = try await Program.tracker.run("log 100 --store \(folder.file("s.sqlite"))")
         chmod(folder.file("s.sqlite"), 0o644)
-        func mode() throws -> Int? {
-            try FileManager.default.attributesOfItem(atPath: folder.file("s.sqlite"))[.posixPermissions] as? Int
-        }
         let report = try await doctor(folder, [])
         #expect(checks(report, "privacy").first?["fix"] as? String == "chmod 600 \(folder.file("s.sqlite"))")
-        #expect(try mode() == 0o644 && report["repairs"] is NSNull)
+        #expect(try folder.mode("s.sqlite") == 0o644 && report["repairs"] is NSNull)
         let failed = try await doctor(folder, ["--fix"], environment: ["TMPDIR": "/nowhere"])
         let texts = (failed["repairs"] as? [[String: Any]] ?? []).compactMap { $0["words"] as? String }
         #expect(texts.contains { $0.contains("(cannot create /nowhere/") }, "\(failed)")
         let repaired = try await doctor(folder, ["--fix"])
         let repairs = try #require(repaired["repairs"] as? [[String: Any]])
         #expect(repairs.contains { $0["check"] as? String == "privacy" && $0["done"] as? Bool == true })
-        #expect(try mode() == 0o600 && checks(repaired, "privacy").isEmpty)
+        #expect(try folder.mode("s.sqlite") == 0o600 && checks(repaired, "privacy").isEmpty)
     }
 
     @Test func `doctor reports a dangling store link and counts manual drinks`() async throws {
@@ -81,7 +78,6 @@ import Testing
 
     @Test func `doctor --fix repairs as root and prints the command for other users`() async throws {
         let folder = try TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: folder.file("bin"), withIntermediateDirectories: true)
         for name in ["modprobe", "rfkill", "systemctl", "busctl", "bluetoothctl"] {
             try folder.write("#!/bin/sh\necho \"\(name) $*\" >>\(folder.file("called"))\n", to: "bin/\(name)")
             chmod(folder.file("bin/\(name)"), 0o755)
@@ -90,7 +86,7 @@ import Testing
         let broken = (object["checks"] as? [[String: Any]] ?? []).filter {
             $0["status"] as? String == "bad" && $0["fix"] is String
         }
-        let called = (try? String(contentsOfFile: folder.file("called"), encoding: .utf8)) ?? ""
+        let called = (try? folder.text("called")) ?? ""
         let repairs = object["repairs"] as? [[String: Any]] ?? []
         for check in broken {
             let line = try #require(check["fix"] as? String)
@@ -112,10 +108,10 @@ import Testing
     private struct Report: Decodable { var checks: [Check] }
 
     private func mqtt(_ folder: TemporaryFolder, _ lines: String, store: String = "s.sqlite") async throws -> Check? {
-        let config = folder.url("waterh.toml")
-        try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(store))\"\n\(lines)".utf8).write(
-            to: config)
-        let result = try await Program.gateway.run("doctor --json --config \(config.path)")
+        try folder.write(
+            "link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(store))\"\n\(lines)",
+            to: "waterh.toml")
+        let result = try await Program.gateway.run("doctor --json --config \(folder.file("waterh.toml"))")
         let report = try JSONDecoder().decode(Report.self, from: Data(result.outputBytes))
         return report.checks.first { $0.check == "mqtt" }
     }

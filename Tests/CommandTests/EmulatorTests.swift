@@ -48,6 +48,12 @@ private struct Bottle {
         return folder.file("capture.hex")
     }
 
+    /// Expects that a second emulator does not start with the same store.
+    func expectLockedStore() async throws {
+        let second = try await refused(["--link", "unix:" + folder.file("b2.sock"), "--store", store])
+        second.expect(1, error: "another emulator")
+    }
+
     func control(_ words: String...) async throws -> Program.Result { try await control(words) }
 
     func control(_ words: [String]) async throws -> Program.Result {
@@ -74,31 +80,31 @@ private struct Bottle {
                 sipped.insert(ml)
             }
             if Bool.random(using: &generator) {
-                let amounts = try await drain(bottle, acknowledge: Bool.random(using: &generator))
-                received.formUnion(amounts.all)
-                acknowledged.formUnion(amounts.acknowledged)
+                let isAcknowledging = Bool.random(using: &generator)
+                let amounts = try await drain(bottle, acknowledge: isAcknowledging).map(\.amountMl)
+                received.formUnion(amounts)
+                if isAcknowledging { acknowledged.formUnion(amounts) }
             }
             try await program.kill()
         }
         let (program, _) = try await bottle.run(["--store", bottle.store])
-        let last = try await drain(bottle, acknowledge: true)
-        #expect(Set(last.all) == sipped.subtracting(acknowledged) && Set(last.all).count == last.all.count)
-        #expect(received.union(last.all) == sipped)
+        let last = try await drain(bottle, acknowledge: true).map(\.amountMl)
+        #expect(Set(last) == sipped.subtracting(acknowledged) && Set(last).count == last.count)
+        #expect(received.union(last) == sipped)
         program.send(signal: SIGINT)
         #expect(try await program.finish().exitCode == 130)
     }
 
-    /// One retail poll. With `acknowledge` it waits until the bottle has processed the acknowledgement.
-    private func drain(_ bottle: Bottle, acknowledge: Bool) async throws -> (all: [Int], acknowledged: [Int]) {
+    /// The log of one retail poll. With `acknowledge` it waits until the bottle has processed the acknowledgement.
+    private func drain(_ bottle: Bottle, acknowledge: Bool) async throws -> [DrinkRecord] {
         let phone = try Phone(bottle.link)
-        let (command, response) = try await phone.connect()
-        try await phone.subscribe(response)
+        let command = try await phone.connectAndSubscribe().command
         try await phone.write(command, HostCommand.drinkLog.encoded)
-        let amounts: [Int] = try await phone.wait("a complete log") { events in
+        let records: [DrinkRecord] = try await phone.wait("a complete log") { events in
             var assembler = LogAssembler()
             for case .notification(_, let value) in events {
                 for event in assembler.receive(value) {
-                    if case .log(let log) = event { return log.records().map(\.amountMl) }
+                    if case .log(let log) = event { return log.records() }
                     if case .message(let frame) = event, (try? BottleMessage(decoding: frame)) == .logEmpty {
                         return []
                     }
@@ -107,7 +113,7 @@ private struct Bottle {
             return nil
         }
         if acknowledge {
-            try await phone.write(command, HostCommand.acknowledge(bytes: UInt16(13 * amounts.count)).encoded)
+            try await phone.write(command, HostCommand.acknowledge(bytes: UInt16(13 * records.count)).encoded)
             // The bottle processes commands in order: a response to the next command means that the acknowledgement is
             // saved.
             try await phone.write(command, HostCommand.get(.battery).encoded)
@@ -117,7 +123,7 @@ private struct Bottle {
             _ = try await phone.wait("the battery") { $0.contains(where: isBattery) ? true : nil }
         }
         await phone.close()
-        return (amounts, acknowledge ? amounts : [])
+        return records
     }
 
     @Test func `captures fill the log once, and --restamp today moves the last drink to now`() async throws {
@@ -126,15 +132,7 @@ private struct Bottle {
         for (restamp, isKept) in [("keep", true), ("today", false)] {
             let (program, ready) = try await bottle.run(["--capture", capture, "--restamp", restamp])
             #expect(ready.hasSuffix(" records=1"))
-            let phone = try Phone(bottle.link)
-            let (command, response) = try await phone.connect()
-            try await phone.subscribe(response)
-            try await phone.write(command, HostCommand.drinkLog.encoded)
-            let value: [UInt8] = try await phone.wait("the log") { events in
-                for case .notification(_, let value) in events where value.first == 0x50 { return value }
-                return nil
-            }
-            let record = try DrinkRecord(decoding: value.dropFirst(6))
+            let record = try #require(try await drain(bottle, acknowledge: false).first)
             let time = DateComponents(
                 year: record.year, month: record.month, day: record.day, hour: record.hour, minute: record.minute,
                 second: record.second)
@@ -145,7 +143,6 @@ private struct Bottle {
             } else {
                 #expect(date <= Date() && date > Date(timeIntervalSinceNow: -120))
             }
-            await phone.close()
             try await program.kill()
         }
     }
@@ -191,8 +188,7 @@ private struct Bottle {
         for mode in ["capture", "strict"] {
             let (program, _) = try await bottle.run(["--capture", capture, "--answers", mode])
             let phone = try Phone(bottle.link)
-            let (command, response) = try await phone.connect()
-            try await phone.subscribe(response)
+            let (command, response) = try await phone.connectAndSubscribe()
             try await phone.write(command, [0x47, 0x54, 0x00, 0x01, 0x77])
             let isRecorded: @Sendable (CentralEvent) -> Bool = {
                 $0 == .notification(handle: response, value: [0x52, 0x50, 0x00, 0x03, 0x02, 0x77, 0x2A])
@@ -227,7 +223,7 @@ private struct Bottle {
         let file = bottle.folder.file("air." + suffix)
         let (program, _) = try await bottle.run(["--record", file])
         try bottle.sip(77)
-        #expect(try await drain(bottle, acknowledge: true).all == [77])
+        #expect(try await drain(bottle, acknowledge: true).map(\.amountMl) == [77])
         try await program.stop()
         let drinks = try await Program.replay.run("drinks \(file) --json")
         #expect(drinks.exitCode == 0 && drinks.lines.count == 1, "\(drinks.error)")
@@ -242,9 +238,7 @@ private struct Bottle {
         let bottle = try Bottle()
         let (program, ready) = try await bottle.run()
         #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
-        let mode =
-            try FileManager.default.attributesOfItem(atPath: bottle.folder.file("c.sock"))[.posixPermissions] as? Int
-        #expect(mode == 0o600)
+        #expect(try bottle.folder.mode("c.sock") == 0o600)
         for words in [
             ["refill"], ["battery", "55"], ["charging", "on"], ["clock", "2026-12-31T23:59:50"], ["press"],
             ["sip", "120"], ["power-loss"],
@@ -271,17 +265,13 @@ private struct Bottle {
 
     @Test func `an invalid or used flash file is rejected and not changed`() async throws {
         let bottle = try Bottle()
-        try "not a flash".write(toFile: bottle.store, atomically: true, encoding: .utf8)
+        try bottle.folder.write("not a flash", to: "flash.json")
         let refused = try await bottle.refused(["--control", bottle.control, "--store", bottle.store])
-        let content = try String(contentsOfFile: bottle.store, encoding: .utf8)
-        #expect(refused.exitCode == 4 && content == "not a flash")
+        #expect(try refused.exitCode == 4 && bottle.folder.text("flash.json") == "not a flash")
         #expect(!FileManager.default.fileExists(atPath: bottle.store + ".lock"))
         try FileManager.default.removeItem(atPath: bottle.store)
         let (program, _) = try await bottle.run(["--store", bottle.store])
-        let second = try await bottle.refused([
-            "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
-        ])
-        second.expect(1, error: "another emulator")
+        try await bottle.expectLockedStore()
         try await program.kill()
     }
 
@@ -293,7 +283,7 @@ private struct Bottle {
             bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop")
         )
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
-        try Data("btsnoop\0 an older recording, longer than the new one".utf8).write(to: URL(fileURLWithPath: file))
+        try bottle.folder.write("btsnoop\0 an older recording, longer than the new one", to: "r.btsnoop")
         let (program, _) = try await bottle.run(["--record", link])
         let begun = try Data(contentsOf: URL(fileURLWithPath: file))
         #expect(begun.starts(with: Data("btsnoop".utf8)) && begun.count == 16)
@@ -319,10 +309,10 @@ private struct Bottle {
     func `a recording does not replace a file of another kind`(content: String) async throws {
         let bottle = try Bottle()
         let file = bottle.folder.file("precious")
-        try Data(content.utf8).write(to: URL(fileURLWithPath: file))
+        try bottle.folder.write(content, to: "precious")
         let result = try await bottle.refused(["--record", file])
         result.expect(2, error: "is not replaced")
-        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data(content.utf8))
+        #expect(try bottle.folder.text("precious") == content)
     }
 
     /// As root, `--store /dev/full` must not replace the device by a file.
@@ -339,12 +329,9 @@ private struct Bottle {
         let (program, _) = try await bottle.run(["--store", link])
         try bottle.sip(150)
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != nil)
-        #expect(try String(contentsOfFile: bottle.store, encoding: .utf8).contains("150"))
+        #expect(try bottle.folder.text("flash.json").contains("150"))
         // The store is also locked under its other name.
-        let second = try await bottle.refused([
-            "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
-        ])
-        second.expect(1, error: "another emulator")
+        try await bottle.expectLockedStore()
         try await program.kill()
     }
 }

@@ -9,12 +9,6 @@ import Testing
 
     init() throws { home = try Home() }
 
-    private func mode(_ path: String) throws -> Int {
-        try #require((try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]) as? Int)
-    }
-
-    private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
-
     private func write(_ text: String, to path: String) throws {
         let file = try OutputFile(path)
         try file.write(Array(text.utf8))
@@ -24,12 +18,11 @@ import Testing
     @Test func `a new output file is private, and an old one keeps its mode`() throws {
         let path = scratch.file("new")
         try write("one", to: path)
-        #expect(try text(path) == "one" && mode(path) == 0o600)
+        #expect(try scratch.text("new") == "one" && scratch.mode("new") == 0o600)
         chmod(path, 0o640)
         try write("two", to: path)
-        #expect(try text(path) == "two" && mode(path) == 0o640)
-        #expect(
-            try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["new"], "no temporary file remains")
+        #expect(try scratch.text("new") == "two" && scratch.mode("new") == 0o640)
+        #expect(try scratch.names() == ["new"], "no temporary file remains")
     }
 
     @Test func `output through a symbolic link writes the target`() throws {
@@ -41,7 +34,7 @@ import Testing
                 atPath: scratch.file("link"), withDestinationPath: scratch.file("middle"))
             try write("through", to: scratch.file("link"))
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.file("middle")) == target)
-            #expect(try text(scratch.file(target)) == "through")
+            #expect(try scratch.text(target) == "through")
             for name in ["middle", "link"] { try FileManager.default.removeItem(atPath: scratch.file(name)) }
         }
         try FileManager.default.createSymbolicLink(atPath: scratch.file("loop"), withDestinationPath: "loop")
@@ -65,8 +58,8 @@ import Testing
             let file = try OutputFile(path)
             try file.write(Array("half".utf8))
         }
-        #expect(try text(path) == "old")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["kept"])
+        #expect(try scratch.text("kept") == "old")
+        #expect(try scratch.names() == ["kept"])
         #expect(throws: CommandFailure.self) { try OutputFile(scratch.path) }
         #expect(throws: CommandFailure.self) { try OutputFile(scratch.file("no/such/folder")) }
         #expect(throws: CommandFailure.self) { try write("x", to: "/dev/full") }

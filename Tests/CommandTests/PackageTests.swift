@@ -36,12 +36,12 @@ import Testing
     @Test func `uninstall removes everything that install created`() async throws {
         let (source, root) = (try TemporaryFolder(), try TemporaryFolder())
         let files = FileManager.default
-        for name in ["bin", "share/man/man1", "units/system", "units/user", "etc"] {
+        for name in ["units/system", "units/user", "etc"] {
             try files.createDirectory(atPath: source.file(name), withIntermediateDirectories: true)
         }
-        try "#!/bin/sh\nexit 0\n".write(toFile: source.file("bin/waterh-gateway"), atomically: true, encoding: .utf8)
+        try source.write("#!/bin/sh\nexit 0\n", to: "bin/waterh-gateway")
         chmod(source.file("bin/waterh-gateway"), 0o755)
-        try "page".write(toFile: source.file("share/man/man1/waterh-gateway.1"), atomically: true, encoding: .utf8)
+        try source.write("page", to: "share/man/man1/waterh-gateway.1")
         for script in ["install.sh", "uninstall.sh"] {
             try files.copyItem(atPath: Self.folder + script, toPath: source.file(script))
         }
@@ -63,8 +63,7 @@ import Testing
         #expect(unit.contains("\nExecStart=/opt/waterh/bin/waterh-gateway run\n") && !unit.contains("/usr/local/bin"))
         #expect(access(root.file("opt/waterh/bin/waterh-gateway"), X_OK) == 0)
         #expect(files.fileExists(atPath: root.file("opt/waterh/share/man/man1/waterh-gateway.1")))
-        try files.createDirectory(atPath: root.file("var/lib/waterh"), withIntermediateDirectories: true)
-        try "drinks".write(toFile: root.file("var/lib/waterh/waterh.sqlite"), atomically: true, encoding: .utf8)
+        try root.write("drinks", to: "var/lib/waterh/waterh.sqlite")
 
         let again = try await shell.run(
             [source.file("install.sh"), "--prefix", "/opt/waterh"], environment: environment)
@@ -140,9 +139,7 @@ import Testing
         let root = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "pack.py", "--tree", Program.products, root.path])
         try #require(result.exitCode == 0, "\(result.error)")
-        let units =
-            try FileManager.default.contentsOfDirectory(atPath: root.file("lib/systemd/system"))
-            + FileManager.default.contentsOfDirectory(atPath: root.file("usr/lib/systemd/user"))
+        let units = try root.names("lib/systemd/system") + root.names("usr/lib/systemd/user")
         let shipped = try FileManager.default.contentsOfDirectory(atPath: Program.repository + "/hardware/units").filter
         { $0.hasSuffix(".service") || $0.hasSuffix(".timer") }
         #expect(units.sorted() == shipped.sorted())
@@ -150,15 +147,14 @@ import Testing
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let verified = try TemporaryFolder()
         for (directory, manager) in [("lib/systemd/system", "--system"), ("usr/lib/systemd/user", "--user")] {
-            for unit in try FileManager.default.contentsOfDirectory(atPath: root.file(directory)) {
+            for unit in try root.names(directory) {
                 let text = try Self.text(root.file("\(directory)/\(unit)"))
                 #expect(
                     !text.contains("/usr/local")
                         && (unit.hasSuffix(".timer") || text.contains("\nExecStart=/usr/bin/waterh-")), "\(unit)")
                 let name = unit.replacing("@", with: "@hci1")
                 // The programs of this build replace those of the package.
-                try text.replacing("/usr/bin/waterh-", with: Program.products + "/waterh-").write(
-                    toFile: verified.file(name), atomically: true, encoding: .utf8)
+                try verified.write(text.replacing("/usr/bin/waterh-", with: Program.products + "/waterh-"), to: name)
                 let judged = try await tool.run(
                     ["verify", manager, "--man=no", "--recursive-errors=no", verified.file(name)],
                     environment: ["XDG_RUNTIME_DIR": root.path])
@@ -174,19 +170,14 @@ import Testing
             ] { #expect(try Self.text(root.file("usr/share/" + file)).contains(word), "\(file)") }
         }
         #expect(try Self.text(root.file("usr/share/waterh/waterh.lua")).contains("register_postdissector(waterh)"))
-        let libraries = try FileManager.default.contentsOfDirectory(atPath: root.file("usr/lib")).filter {
-            $0.hasSuffix("-linux-gnu")
-        }
+        let libraries = try root.names("usr/lib").filter { $0.hasSuffix("-linux-gnu") }
         #expect(libraries.count == 1)
         for directory in libraries {
             #expect(
                 try Self.text(root.file("usr/lib/\(directory)/wireshark/plugins/waterh.lua")).hasPrefix(
                     "-- A Wireshark dissector for WaterH bottles"))
         }
-        let mode =
-            try FileManager.default.attributesOfItem(atPath: root.file("etc/waterh/waterh.toml"))[.posixPermissions]
-            as? Int
-        #expect(mode == 0o640, "the file can contain passwords")
+        #expect(try root.mode("etc/waterh/waterh.toml") == 0o640, "the file can contain passwords")
         #expect(try !Self.text(root.file("usr/share/doc/waterh/copyright")).isEmpty)
     }
 
@@ -225,7 +216,7 @@ import Testing
         guard unit != "waterh-emulator@.service" else { return }
         let folder = try TemporaryFolder()
         for wrong in ["link = bluez", "listen = \"everywhere\"", "unknown = 1", "[mqtt]\nurl = \"nowhere\""] {
-            try wrong.write(toFile: folder.file("waterh.toml"), atomically: true, encoding: .utf8)
+            try folder.write(wrong, to: "waterh.toml")
             let result = try await Program.gateway.run(
                 [
                     "run", "--config", folder.file("waterh.toml"), "--store", folder.file("t.sqlite"), "--link",

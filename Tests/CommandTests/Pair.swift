@@ -132,8 +132,12 @@ final class Phone: Sendable {
         }
     }
 
-    func subscribe(_ handle: UInt16) async throws {
-        try await ask(.subscribe(handle: handle)) { if case .subscribed(handle) = $0 { true } else { nil } }
+    func connectAndSubscribe() async throws -> (command: UInt16, response: UInt16) {
+        let handles = try await connect()
+        try await ask(.subscribe(handle: handles.response)) {
+            if case .subscribed(handles.response) = $0 { true } else { nil }
+        }
+        return handles
     }
 
     func close() async { await link.close() }

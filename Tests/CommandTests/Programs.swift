@@ -113,5 +113,22 @@ extension RunningProgram {
 }
 
 extension TemporaryFolder {
-    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: url(name)) }
+    /// Writes a file, and creates its folder.
+    func write(_ text: String, to name: String) throws {
+        try FileManager.default.createDirectory(
+            at: url(name).deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: url(name))
+    }
+
+    /// The sorted names in a folder.
+    func names(_ name: String = "") throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: file(name)).sorted()
+    }
+
+    func text(_ name: String) throws -> String { try String(contentsOf: url(name), encoding: .utf8) }
+
+    /// The permissions of a file or folder.
+    func mode(_ name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: file(name))[.posixPermissions] as? Int
+    }
 }

@@ -20,17 +20,16 @@ import Testing
         #expect(
             [0, 3].contains(result.exitCode) && result.error.contains(" yet: the output is that of an empty store"),
             "\(result.error)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.folder.path).isEmpty)
+        #expect(try home.folder.names().isEmpty)
     }
 
     @Test func `doctor creates no store`() async throws {
         let home = try makeHome()
-        try Data().write(to: home.folder.url("empty"))
+        try home.folder.write("", to: "empty")
         let result = try await home.run(.gateway, "doctor --store empty --link unix:nowhere")
         #expect(
             result.output.contains("empty is an empty file; the first poll creates a store in it"), "\(result.output)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.folder.path) == ["empty"])
-        #expect(try Data(contentsOf: home.folder.url("empty")).isEmpty)
+        #expect(try home.folder.names() == ["empty"] && home.folder.text("empty").isEmpty)
     }
 
     @Test func `a new store is private`() async throws {
@@ -40,13 +39,9 @@ import Testing
             atPath: home.folder.file("state/waterh"), withIntermediateDirectories: true)
         chmod(home.folder.file("state/waterh"), 0o755)
         #expect(try await home.tracker("log 250").exitCode == 0)
-        let files = FileManager.default
-        #expect(
-            try files.attributesOfItem(atPath: home.folder.file("state/waterh"))[.posixPermissions] as? Int == 0o700)
-        #expect(
-            try files.attributesOfItem(atPath: home.folder.file("state/waterh/waterh.sqlite"))[.posixPermissions]
-                as? Int == 0o600)
-        #expect(try files.contentsOfDirectory(atPath: home.folder.file("state/waterh")) == ["waterh.sqlite"])
+        #expect(try home.folder.mode("state/waterh") == 0o700)
+        #expect(try home.folder.mode("state/waterh/waterh.sqlite") == 0o600)
+        #expect(try home.folder.names("state/waterh") == ["waterh.sqlite"])
     }
 
     @Test func `arguments without a subcommand go to the default subcommand`() async throws {
@@ -68,8 +63,6 @@ import Testing
         let pair = try await Pair()
         try await pair.sip(120)
         let home = try makeHome()
-        try FileManager.default.createDirectory(
-            atPath: home.folder.file("config/waterh"), withIntermediateDirectories: true)
         try home.folder.write(
             "store = \"\(home.folder.file("day.sqlite"))\"\nzone = \"Africa/Abidjan\"\n",
             to: "config/waterh/waterh.toml")
@@ -139,8 +132,6 @@ import Testing
         let home = try makeHome()
         let service = home.folder.file("service/waterh.sqlite")
         _ = try TrackerStore(path: service)
-        try FileManager.default.createDirectory(
-            atPath: home.folder.file("config/waterh"), withIntermediateDirectories: true)
         try home.folder.write("store = \"\(service)\"\n", to: "config/waterh/waterh.toml")
         for verb in ["status", "log 250"] {
             let result: Program.Result

@@ -16,6 +16,7 @@ import Testing
         2026-02-02T22:21:20.450Z < FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
 
         """
+    static let sampleWithHandles = sample.replacing("FFE9", with: "handle:0015").replacing("FFE4", with: "handle:0019")
     static let sampleLine = #"""
         {"bottle":"A4:C1:38:01:02:03","at":"2026-02-02T22:21:15","amountMl":16,"flag":0,"suspect":false,\#
         "tdsPpm":null,"temperatureC":null,
@@ -35,26 +36,22 @@ import Testing
         #expect(words.output == "2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 3\n1 drink, 16 ml\n")
     }
 
-    @Test func `the shipped captures match and a changed byte is reported`() async throws {
-        let result = try await replay.run("verify \(Self.captures)")
-        #expect(result.output == "5 captures, all as expected\n")
-        #expect(result.exitCode == 0)
-
-        let folder = try TemporaryFolder()
-        let name = "boost_two-days.btsnoop"
+    /// Copies a shipped capture and its expected drinks.
+    private func copyCapture(_ name: String, to folder: TemporaryFolder) throws {
         for suffix in ["", ".expected.jsonl"] {
             try FileManager.default.copyItem(
                 atPath: "\(Self.captures)/\(name)\(suffix)", toPath: folder.file(name + suffix))
         }
-        var bytes = [UInt8](try Data(contentsOf: folder.url(name)))
-        let record: [UInt8] = [0x1A, 0x0B, 0x14, 0x07, 0x00, 0x00, 0x00]  // 2026-11-20 07:00:00
-        let at = try #require(bytes.indices.first { bytes[$0...].starts(with: record) })
-        bytes[at + 7] += 1
-        try Data(bytes).write(to: folder.url(name))
+    }
+
+    /// Golden files have the reports of the shipped captures and of a wrong one.
+    @Test func `verify --update accepts a changed capture`() async throws {
+        let folder = try TemporaryFolder()
+        let name = "boost_one-record.hex"
+        try copyCapture(name, to: folder)
+        try folder.write(folder.text(name).replacing("0F 00 10", with: "0F 00 11"), to: name)
         let changed = try await replay.run("verify \(folder.path)")
-        #expect(changed.exitCode == 4)
-        #expect(changed.output.contains("\(name): drink 21 (2026-11-20T07:00:00, 90 ml"))
-        #expect(changed.output.contains("amountMl is 91, expected 90"))
+        changed.expect(4, output: "amountMl is 17, expected 16")
         try await replay.succeed("verify \(folder.path) --update")
         try await replay.succeed("verify \(folder.path)")
     }
@@ -62,10 +59,7 @@ import Testing
     @Test func `verify writes TAP and JUnit reports`() async throws {
         let folder = try TemporaryFolder()
         let name = "boost_one-record.hex"
-        for suffix in ["", ".expected.jsonl"] {
-            try FileManager.default.copyItem(
-                atPath: "\(Self.captures)/\(name)\(suffix)", toPath: folder.file(name + suffix))
-        }
+        try copyCapture(name, to: folder)
         for odd in ["a <b> & \"c\".hex", "z # \\ \u{1B}[31m.hex"] { try folder.write("nothing", to: odd) }
         let result = try await replay.run("verify \(folder.path) --tap --junit \(folder.file("report.xml.tsv"))")
         #expect(result.exitCode == 4)
@@ -100,8 +94,7 @@ import Testing
     }
 
     @Test func `handles can be given in decimal and in hex`() async throws {
-        let text = Self.sample.replacingOccurrences(of: "FFE9", with: "handle:0015").replacingOccurrences(
-            of: "FFE4", with: "handle:0019")
+        let text = Self.sampleWithHandles
         for handles in [
             ["--command-handle", "21", "--response-handle", "25"],
             ["--command-handle", "0x15", "--response-handle", "0x19"],
@@ -196,10 +189,9 @@ import Testing
     @Test func `every subcommand reads a pipe only once`() async throws {
         let folder = try TemporaryFolder()
         // Without a discovery in the capture, the reader requires a second pass.
-        let text = Self.sample.replacingOccurrences(of: "FFE9", with: "handle:0015").replacingOccurrences(
-            of: "FFE4", with: "handle:0019")
+        let text = Self.sampleWithHandles
         let pipe = folder.file("pipe"), file = folder.file("file")
-        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        try folder.write(text, to: "file")
         #expect(mkfifo(pipe, 0o600) == 0)
         let shell = Program(system: "sh")
         let verbs = [
@@ -247,7 +239,7 @@ import Testing
     @Test func `play in strict mode prints both requests and has exit code 3`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("sample.hex")
-        try Data(Self.sample.utf8).write(to: URL(fileURLWithPath: file))
+        try folder.write(Self.sample, to: "sample.hex")
         let player = try replay.start("play \(file) --link unix:\(folder.file("p.sock")) --flush --mode strict")
         _ = try await player.line { $0.hasPrefix("ready ") }
         let polled = try await Program.gateway.run(
@@ -295,15 +287,13 @@ import Testing
     @Test func `a failed conversion leaves the output file unchanged`() async throws {
         let folder = try TemporaryFolder()
         let made = folder.file("made.log")
-        try Data("precious".utf8).write(to: URL(fileURLWithPath: made))
+        try folder.write("precious", to: "made.log")
         let handles = "2026-02-02T22:21:20Z < handle:0006 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00\n"
         // The log format of nRF Connect has no field for a handle.
         let result = try await replay.run(["convert", "-", made, "--format", "nrf"], input: Array(handles.utf8))
         #expect(result.exitCode == 4)
-        #expect(try String(contentsOfFile: made, encoding: .utf8) == "precious")
-        #expect(
-            try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["made.log"],
-            "no temporary file remains")
+        #expect(try folder.text("made.log") == "precious")
+        #expect(try folder.names() == ["made.log"], "no temporary file remains")
     }
 
     @Test func `info describes a damaged and a compressed capture`() async throws {

@@ -18,10 +18,8 @@ import Testing
         let listed = try await tar.run(["-tvzf", archive])
         listed.expect(0, output: "0/0")
         _ = try await tar.run(["-xzf", archive, "-C", folder.path])
-        let inner = folder.file("waterh-report")
-        let names = try FileManager.default.contentsOfDirectory(atPath: inner)
-        return try Dictionary(
-            uniqueKeysWithValues: names.map { ($0, try String(contentsOfFile: inner + "/" + $0, encoding: .utf8)) })
+        let names = try folder.names("waterh-report")
+        return try Dictionary(uniqueKeysWithValues: names.map { ($0, try folder.text("waterh-report/\($0)")) })
     }
 
     @Test func `a report has no address, credential, name or amount`() async throws {
@@ -75,7 +73,7 @@ import Testing
             environment: ["TZ": "Pacific/Chatham"])
         try #require(result.exitCode == 0, "\(result.error)")
         #expect(result.output.contains("Check it before you send it"))
-        #expect(try FileManager.default.attributesOfItem(atPath: archive)[.posixPermissions] as? Int == 0o600)
+        #expect(try folder.mode("report.tar.gz") == 0o600)
         let parts = try await unpacked(archive, into: folder)
         #expect(Set(parts.keys) == ["versions.txt", "doctor.txt", "settings.txt", "store.txt", "polls.txt", "log.txt"])
         for (name, text) in parts {

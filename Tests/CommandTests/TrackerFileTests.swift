@@ -156,7 +156,7 @@ import TrackerCore
             </dev/null; ls -A new
             """)
         #expect(result.output.contains("Nothing was set up") || result.output.contains("error: "), "\(result)")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.folder.file("new")).isEmpty, "\(result)")
+        #expect(try home.folder.names("new").isEmpty, "\(result)")
         let completeSetup = try await home.shell(
             """
             WATERH_STORE=new/w.sqlite waterh-tracker setup --goal 2100; WATERH_STORE=new/w.sqlite waterh-tracker \
@@ -317,7 +317,7 @@ import TrackerCore
             lines.count == 202 && Set(lines.map { $0.prefix { $0 != "," } }).count == 202
                 && lines.allSatisfy { $0.split(separator: ",", omittingEmptySubsequences: false).count == 9 },
             "\(lines.count)")
-        let warning = try String(contentsOf: folder.url("words"), encoding: .utf8)
+        let warning = try folder.text("words")
         #expect(warning.contains("No space left") && !warning.contains("u000a"), "\(warning)")
     }
 

@@ -131,8 +131,7 @@ import Testing
         let root = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: root.file("etc"), withIntermediateDirectories: true)
         let result = try await tool.run(["--root=\(root.path)", Self.units + "waterh.sysusers"])
-        let users = try String(contentsOf: root.url("etc/passwd"), encoding: .utf8)
-        #expect(result.exitCode == 0 && users.contains("waterh:x:"), "\(result.error)")
+        #expect(try result.exitCode == 0 && root.text("etc/passwd").contains("waterh:x:"), "\(result.error)")
     }
 }
 
