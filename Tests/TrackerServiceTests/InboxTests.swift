@@ -58,6 +58,15 @@ import TrackerService
         #expect(try take().count == 1, "it is tried again")
     }
 
+    @Test(.enabled(if: geteuid() != 0, "root can read every file"))
+    func `an inbox file is imported when its permissions are corrected`() throws {
+        try put("a.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
+        #expect(chmod(folder.file("a.csv"), 0) == 0)
+        #expect(try take() == ["a.csv was not imported: Permission denied"])
+        #expect(chmod(folder.file("a.csv"), 0o600) == 0)
+        #expect(try take() == ["a.csv: 1 drink added, 0 known already."])
+    }
+
     @Test func `a file name that is not UTF-8 is reported`() throws {
         let made = [UInt8](folder.file("Caf").utf8) + [0xE9] + [UInt8](".csv".utf8) + [0]
         let descriptor = made.withUnsafeBufferPointer {

@@ -167,10 +167,8 @@ extension TrackerAPI {
                     InboxReport(name: name, added: report.added, known: report.known, remarks: report.remarks))
             } catch let error as HealthFileError {
                 reports.append(InboxReport(name: name, trouble: error.sentence))
-            } catch let error as InboxFileError {
-                reports.append(InboxReport(name: name, trouble: error.message))
             } catch let error as Refusal {
-                // A date in the future: try again, because this machine's clock might be wrong.
+                // Try again: this machine's clock, the file's permissions or its disk might be wrong.
                 reports.append(InboxReport(name: name, trouble: error.sentence))
                 continue
             }
@@ -183,17 +181,19 @@ extension TrackerAPI {
     private static func read(_ path: String, _ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
         // `O_NONBLOCK`: opening a FIFO would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw InboxFileError(message: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw unreadable() }
         defer { close(descriptor) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
         defer { buffer.deallocate() }
         while true {
             let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
-            if count < 0 { throw InboxFileError(message: String(cString: strerror(errno))) }
+            if count < 0 { throw unreadable() }
             guard count > 0 else { return }
             try feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }
 
-    private struct InboxFileError: Error { let message: String }
+    private static func unreadable() -> Refusal {
+        Refusal("unreadableFile", String(cString: strerror(errno)))
+    }
 }
