@@ -27,6 +27,10 @@ import TrackerService
         Self.sip, Self.sip.replacingOccurrences(of: #""reading":"calendar/u16be","#, with: ""),
         Self.sip.replacingOccurrences(of: #"12C"#, with: "02C").replacingOccurrences(of: ":300", with: ":44")
             .replacingOccurrences(of: "calendar/u16be", with: "strict/u8"),
+        // A bottle's drink of more than 2000 ml keeps its amount when the user corrects its time.
+        Self.sip.replacingOccurrences(
+            of: #""verdict":"drink""#,
+            with: #""verdict":"drink","deleted":true,"edit":{"key":"k","ml":2500,"at":1770070875000,"zone":"Etc/UTC"}"#),
     ])
     func `an entry that matches its bytes is imported`(line: String) throws {
         #expect(try Self.take(line + "\n", into: Self.tracker()).added == 1)
