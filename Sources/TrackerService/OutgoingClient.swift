@@ -279,8 +279,11 @@ private final class OutgoingExchange: @unchecked Sendable {
             return OutgoingFailure(.responseTooLong, "The response of \(server) is longer than the limit")
         }
         switch code {
-        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+        case CURLE_URL_MALFORMAT:
             return OutgoingFailure(.invalidRequest, "\(server) is not a valid address: \(details)")
+        // All addresses are http: or https: libcurl reports HTTP/0.9 as an unsupported protocol.
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
+            return OutgoingFailure(.connectionFailed, "The response of \(server) is not HTTP")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
             return OutgoingFailure(.unreachable, "The server at \(server) cannot be reached: \(text)")
         case CURLE_OPERATION_TIMEDOUT:

@@ -6,7 +6,8 @@ request, in order of arrival: a JSON object with method, path, headers (lower ca
 The file `once` in the folder has the response to the next request, which deletes the file. The file `rule` has the response to all others.
 Without them every response is 200 with {"id": NUMBER}.
 {"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds until the response; "close": true disconnects
-without a response; "cut": true disconnects in the middle of the body; "flood": N sends N bytes of body; "drip": true sends a byte each 0.1 s.
+without a response; "cut": true disconnects in the middle of the body; "flood": N sends N bytes of body; "drip": true sends a byte each 0.1 s;
+"garbage": true sends a TLS alert instead of a response.
 """
 import base64
 import itertools
@@ -69,6 +70,9 @@ class Handler(BaseHTTPRequestHandler):
         if response.get("silent"):
             time.sleep(response["silent"])
         if response.get("close"):
+            return self.disconnect()
+        if response.get("garbage"):
+            self.wfile.write(b"\x15\x03\x01\x00\x02\x02\x16")
             return self.disconnect()
         text = response.get("body", json.dumps(default)).encode()
         status = response.get("status", 200)

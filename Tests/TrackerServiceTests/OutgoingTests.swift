@@ -66,10 +66,11 @@ import Testing
     static let bad: [(String, OutgoingFailure.Kind)] = [
         (#"{"silent": 30}"#, .timedOut), (#"{"drip": true}"#, .timedOut), (#"{"close": true}"#, .connectionFailed),
         (#"{"cut": true, "body": "0123456789"}"#, .connectionFailed),
-        (#"{"flood": 100000000}"#, .responseTooLong),
+        (#"{"garbage": true}"#, .connectionFailed), (#"{"flood": 100000000}"#, .responseTooLong),
     ]
 
-    /// A server that is silent, slow, disconnects, aborts or sends 100 MB: always the same message, in time.
+    /// A server that is silent, slow, disconnects, aborts, does not send HTTP or sends 100 MB: always the same message,
+    /// in time.
     @Test(arguments: bad)
     func `a failing server is reported within the time limit`(rule: String, kind: OutgoingFailure.Kind) async throws {
         let peer = try await WebPeer()
