@@ -41,13 +41,10 @@ struct PostgresCommand: AsyncParsableCommand {
                 TextOutput.standard.line("The schema waterh is ready (version \(PostgresSchema.version)).")
                 if let gateway {
                     let password = try await PostgresSchema.addGateway(gateway, person: person, plan)
-                    TextOutput.standard.line(
-                        """
-                        For waterh.toml of this gateway:
-
-                        [postgres]
-                        url = "\(plan.url(role: gateway, password: password))"
-                        """)
+                    let url = plan.url(role: gateway, password: password)
+                    for line in ["For waterh.toml of this gateway:", "", "[postgres]", "url = \"\(url)\""] {
+                        TextOutput.standard.line(line)
+                    }
                 }
                 if let viewer {
                     let password = try await PostgresSchema.addViewer(viewer, plan)
