@@ -168,10 +168,9 @@ package final class DrinkReader: EventReader {
         if !origin.hasWeakEvidence { try rejectLookalikes(for: peer) }
         if let selected = options.filter.device, peer.address != selected { return }
         if origin.hasWeakEvidence, decision != .accepted {
-            let count = batch.bytes.count / DrinkRecord.size
-            guard decision == .undecided else { return tally.lookalikes += count }
+            guard decision == .undecided else { return tally.lookalikes += batch.count }
             heldBatches.append((batch, peer))
-            heldRecordCount += count
+            heldRecordCount += batch.count
             if heldRecordCount > Self.maximumHeldRecords { try acceptHeldRecords() }
             return
         }
@@ -236,7 +235,7 @@ package final class DrinkReader: EventReader {
         let ofPeer = heldBatches.filter { $0.peer === peer }
         heldBatches.removeAll { $0.peer === peer }
         for (batch, _) in ofPeer {
-            heldRecordCount -= batch.bytes.count / DrinkRecord.size
+            heldRecordCount -= batch.count
             try process(batch, peer)
         }
     }

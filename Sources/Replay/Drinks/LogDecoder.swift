@@ -7,7 +7,7 @@ private let recordSize = 13
 
 /// Whole records of one log transfer, complete or not.
 struct RecordBatch {
-    /// The bytes of the records, 13 each.
+    /// The received bytes with the records.
     var bytes: [UInt8]
     /// The packets with the records, in order.
     var sources: [Source]
@@ -15,23 +15,25 @@ struct RecordBatch {
     var isWholeFrame: Bool
 
     struct Source {
-        /// The number of records up to and including this packet's.
+        /// The offsets of whole records in `bytes`.
+        var start: Int
         var end: Int
         var frame: Int
         var time: Duration?
     }
 
+    /// The number of records.
+    var count: Int { sources.reduce(0) { $0 + ($1.end - $1.start) / recordSize } }
+
     /// Each record's 13 bytes with its packet.
     @inline(__always)
     func forEachRecord(_ body: (UnsafeRawBufferPointer, Source) throws -> Void) rethrows {
         try bytes.withUnsafeBytes { buffer in
-            var index = 0
             for source in sources {
-                while index < source.end, (index + 1) * recordSize <= buffer.count {
-                    try body(
-                        UnsafeRawBufferPointer(
-                            rebasing: buffer[(index * recordSize)..<((index + 1) * recordSize)]), source)
-                    index += 1
+                var start = source.start
+                while start + recordSize <= source.end {
+                    try body(UnsafeRawBufferPointer(rebasing: buffer[start..<(start + recordSize)]), source)
+                    start += recordSize
                 }
             }
         }
@@ -45,14 +47,12 @@ struct RecordBatch {
 /// `LogAssembler` handles all values until the log is requested again or the connection ends.
 final class LogDecoder {
     // State of the fast path: the open frame, whose values were one whole log entry each.
-    private var records: [UInt8] = []
     private var sources: [RecordBatch.Source] = []
     private var length = 0
     private var received = 0
-    /// The previous value, if it is not part of the open frame. Otherwise `lastSize` is its size, and its records are
-    /// the last ones of `records`.
-    private var previous: [UInt8] = []
-    private var lastSize = 0
+    /// The values of the open frame, and the previous value, which starts at `previous`.
+    private var values: [UInt8] = []
+    private var previous = 0
     private var logAssembler: LogAssembler?
 
     var isOpen: Bool { length > 0 }
@@ -63,11 +63,11 @@ final class LogDecoder {
         if logAssembler == nil {
             if isRepeat(value) { return }
             if appendFirstOrLast(value, frame: frame, time: time) {
-                if received == length { try endFastPath(value, emit) }
+                if received == length { try endFrame(isWhole: true, emit) }
                 return
             }
             if let message = Self.message(value) {
-                storePrevious(value)
+                store(value)
                 return try emit(.message(message))
             }
             try leaveFastPath(emit)
@@ -82,20 +82,18 @@ final class LogDecoder {
             logAssembler = nil
             try Self.forward(open.finish(), emit)
         } else if length > 0 {
-            try endFastPath(nil, emit)
+            try endFrame(isWhole: false, emit)
         }
-        previous.removeAll(keepingCapacity: true)
-        lastSize = 0
+        values.removeAll(keepingCapacity: true)
+        previous = 0
     }
 
     /// Adds a value in the middle of a frame that is one whole entry of records and not a repetition.
     @inline(__always)
     func appendNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
-        let size = value.byteCount
-        guard length > 0, size >= 2 + recordSize, received + size < length, isEntry(value, at: 0) else {
-            return false
-        }
-        if size == lastSize, hasSameRecords(value, from: 2) { return false }
+        guard length > 0, value.byteCount >= 2 + recordSize, received + value.byteCount < length, isEntry(value, at: 0),
+            !isRepeat(value)
+        else { return false }
         append(value, from: 2, frame: frame, time: time)
         return true
     }
@@ -130,67 +128,43 @@ final class LogDecoder {
             && (size - 2) % recordSize == 0
     }
 
+    /// Adds a value to the open frame. Its records begin at `start`.
     @inline(__always)
     private func append(_ value: RawSpan, from start: Int, frame: Int, time: Duration?) {
-        value.withUnsafeBytes { bytes in records.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...])) }
+        store(value)
         received += value.byteCount - start + 2
-        lastSize = value.byteCount
-        sources.append(RecordBatch.Source(end: records.count / recordSize, frame: frame, time: time))
+        sources.append(RecordBatch.Source(start: previous + start, end: values.count, frame: frame, time: time))
     }
 
-    /// Delivers the records of the open frame.
-    /// - Parameter last: the value that completed the frame; `nil` if the frame is incomplete.
-    private func endFastPath(_ last: RawSpan?, _ emit: (BottleTraffic) throws -> Void) rethrows {
-        length = 0
-        received = 0
-        if let last { storePrevious(last) }
+    /// Stores a value after those of the open frame. It replaces a message between them.
+    @inline(__always)
+    private func store(_ value: RawSpan) {
+        previous = sources.last?.end ?? 0
+        if values.count > previous { values.removeSubrange(previous...) }
+        value.withUnsafeBytes { values.append(contentsOf: $0) }
+    }
+
+    /// Delivers the records of the open frame, and keeps the previous value.
+    private func endFrame(isWhole: Bool, _ emit: (BottleTraffic) throws -> Void) rethrows {
+        (length, received) = (0, 0)
         defer {
-            records.removeAll(keepingCapacity: true)
+            values.removeSubrange(..<previous)
+            previous = 0
             sources.removeAll(keepingCapacity: true)
         }
-        try emit(.records(RecordBatch(bytes: records, sources: sources, isWholeFrame: last != nil)))
+        try emit(.records(RecordBatch(bytes: values, sources: sources, isWholeFrame: isWhole)))
     }
 
     /// Whether the value repeats the previous one (protocol spec P3.4, rule 7).
-    private func isRepeat(_ value: RawSpan) -> Bool {
-        guard lastSize > 0 else {
-            guard value.byteCount == previous.count, !previous.isEmpty else { return false }
-            return value.withUnsafeBytes { new in previous.withUnsafeBytes { old in Self.isSame(new, old) } }
-        }
-        guard value.byteCount == lastSize else { return false }
-        let start = sources.count == 1 ? Frame.headerSize : 0
-        if start > 0 {
-            guard value.byte(0) == 0x50, value.byte(1) == 0x54, Self.lengthField(value) == length else { return false }
-        }
-        return isEntry(value, at: start) && hasSameRecords(value, from: start + 2)
-    }
-
-    /// Whether the value has the records that were added last.
     @inline(__always)
-    private func hasSameRecords(_ value: RawSpan, from start: Int) -> Bool {
-        let size = value.byteCount - start
-        guard size > 0, records.count >= size else { return false }
+    private func isRepeat(_ value: RawSpan) -> Bool {
+        guard !value.isEmpty, value.byteCount == values.count - previous else { return false }
         return value.withUnsafeBytes { new in
-            records.withUnsafeBytes { old in
-                Self.isSame(
-                    UnsafeRawBufferPointer(rebasing: new[start...]),
-                    UnsafeRawBufferPointer(rebasing: old[(old.count - size)...]))
+            values.withUnsafeBytes { old in
+                guard let first = new.baseAddress, let second = old.baseAddress else { return false }
+                return memcmp(first, second + previous, new.count) == 0
             }
         }
-    }
-
-    @inline(__always)
-    private static func isSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
-        guard one.count == other.count, let first = one.baseAddress, let second = other.baseAddress else {
-            return one.isEmpty && other.isEmpty
-        }
-        return memcmp(first, second, one.count) == 0
-    }
-
-    private func storePrevious(_ value: RawSpan) {
-        lastSize = 0
-        previous.removeAll(keepingCapacity: true)
-        value.withUnsafeBytes { previous.append(contentsOf: $0) }
     }
 
     /// Decodes a value that is a whole RP or RT frame (protocol spec P3.4, rule 2); `nil` for any other value.
@@ -206,19 +180,14 @@ final class LogDecoder {
     /// Leaves the fast path: passes the values of the open frame to a `LogAssembler`.
     private func leaveFastPath(_ emit: (BottleTraffic) throws -> Void) rethrows {
         var assembler = LogAssembler()
-        var start = 0
         for (index, source) in sources.enumerated() {
-            let end = source.end * recordSize
-            var value = [UInt8(truncatingIfNeeded: end - start + 1), EntryType.log.rawValue] + records[start..<end]
-            if index == 0 { value = Frame.header(.put, length: length) + value }
-            let events = assembler.receive(value, from: PayloadPart(frame: source.frame, time: source.time))
-            try Self.forward(events, emit)
-            start = end
+            let start = source.start - 2 - (index == 0 ? Frame.headerSize : 0)
+            let packet = PayloadPart(frame: source.frame, time: source.time)
+            try Self.forward(assembler.receive(Array(values[start..<source.end]), from: packet), emit)
         }
-        records.removeAll(keepingCapacity: true)
+        values.removeAll(keepingCapacity: true)
         sources.removeAll(keepingCapacity: true)
-        (length, received, lastSize) = (0, 0, 0)
-        previous.removeAll(keepingCapacity: true)
+        (length, received, previous) = (0, 0, 0)
         logAssembler = assembler
     }
 
@@ -244,9 +213,10 @@ extension RecordBatch {
             while parts.count > 1, let part = parts.first, part.end < end { parts.removeFirst() }
             guard let part = parts.first else { return }
             if sources.last?.frame == part.frame {
-                sources[sources.count - 1].end = index + 1
+                sources[sources.count - 1].end = (index + 1) * recordSize
             } else {
-                sources.append(Source(end: index + 1, frame: part.frame, time: part.time))
+                let start = index * recordSize
+                sources.append(Source(start: start, end: start + recordSize, frame: part.frame, time: part.time))
             }
         }
     }
