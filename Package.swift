@@ -151,7 +151,6 @@ let package = Package(
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulator"]),
         // Captures to ATT PDUs and back, compared with tshark.
         tests("ConversationTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol"]),
-        tests("ArchivesTests", ["Replay", "Captures"]),
         tests(
             "TrackerCoreTests", ["TrackerCore", "TrackerSupport", "TrackerService", "BottleProtocol"],
             exclude: ["Data"]),

@@ -223,23 +223,15 @@ import Testing
 
     /// The parts of a log in the layout of a phone's bug report, among other files.
     static func report(text: String = "== dumpstate: 2026-02-02 22:30:00\n") async throws -> [UInt8] {
-        let bytes = try Self.bytes()
-        let cut = try cutPlace()
+        // Cut between two records, in the middle of the first connection.
+        let (head, records) = try OverlapTests.btsnoop(sample.path)
         return try await zip([
             ("version.txt", Array("2.0".utf8)), ("bugreport-phone-2026-02-02.txt", Array(text.utf8)),
             ("main_entry.txt", Array("bugreport-phone-2026-02-02.txt".utf8)),
-            ("\(logs)btsnoop_hci.log", Array(bytes[..<16]) + bytes[cut...]),
-            ("\(logs)btsnoop_hci.log.last", Array(bytes[..<cut])),
+            ("\(logs)btsnoop_hci.log", head + records[30...].joined()),
+            ("\(logs)btsnoop_hci.log.last", head + records[..<30].joined()),
             ("FS/data/noise.bin", (0..<2000).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }),
         ])
-    }
-
-    /// Between two records, in the middle of the first connection.
-    static func cutPlace() throws -> Int {
-        let bytes = try Self.bytes()
-        var at = 16
-        for _ in 0..<30 { at += 24 + bytes[(at + 4)..<(at + 8)].reduce(0) { $0 << 8 | Int($1) } }
-        return at
     }
 
     @Test func `a bug report's logs are read in order and skipped files are reported`() async throws {
@@ -359,29 +351,28 @@ import Testing
 
     /// The packets of the sample, packed as in an Android phone's report.
     static func packedLog(version: UInt8) throws -> (log: [UInt8], records: [UInt8]) {
-        let bytes = try Self.bytes()
         var records: [UInt8] = []
-        var at = 16, before: UInt64 = 0, time: UInt64 = 0
-        func number(_ at: Int, _ size: Int) -> UInt64 { bytes[at..<(at + size)].reduce(0) { $0 << 8 | UInt64($1) } }
+        var before: UInt64 = 0, time: UInt64 = 0
         func little(_ value: UInt64, _ size: Int) -> [UInt8] {
             (0..<size).map { UInt8(truncatingIfNeeded: value >> UInt64($0 * 8)) }
         }
-        while at < bytes.count {
-            let length = Int(number(at + 4, 4)), flags = number(at + 8, 4)
-            time = number(at + 16, 8) - 0x00DC_DDB3_0F2F_8000
+        for record in try OverlapTests.btsnoop(sample.path).records {
+            func number(_ at: Int, _ size: Int) -> UInt64 {
+                record[at..<(at + size)].reduce(0) { $0 << 8 | UInt64($1) }
+            }
+            time = number(16, 8) - 0x00DC_DDB3_0F2F_8000
             let type: UInt8 =
-                switch (bytes[at + 24], flags & 1) {
+                switch (record[24], number(8, 4) & 1) {
                 case (4, _): 0x10
                 case (1, _): 0x20
                 case (_, 1): 0x11
                 default: 0x21
                 }
             records +=
-                little(UInt64(length), 2) + (version == 2 ? little(number(at, 4), 2) : [])
+                little(number(4, 4), 2) + (version == 2 ? little(number(0, 4), 2) : [])
                 + little(before == 0 ? 0 : time - before, 4) + [type]
-            records += bytes[(at + 25)..<(at + 24 + length)]
+            records += record[25...]
             before = time
-            at += 24 + length
         }
         return ([version] + little(time, 8), records)
     }

@@ -1,4 +1,3 @@
-import BottleProtocol
 import Captures
 import Foundation
 import Replay
@@ -8,32 +7,17 @@ import Testing
 @Suite struct CaptureOrderTests {
     /// Records of the sample, cut anywhere into parts with a header each.
     private static func parts(_ random: inout SeededGenerator) throws -> [[UInt8]] {
-        let bytes = try CaptureOpenerTests.bytes()
-        var records: [[UInt8]] = []
-        var at = 16
-        while at < bytes.count {
-            let end = at + 24 + bytes[(at + 4)..<(at + 8)].reduce(0) { $0 << 8 | Int($1) }
-            records.append(Array(bytes[at..<end]))
-            at = end
-        }
+        let (head, records) = try OverlapTests.btsnoop(CaptureOpenerTests.sample.path)
         let cuts = (0..<Int.random(in: 1...6, using: &random)).map { _ in
             Int.random(in: 1..<records.count, using: &random)
         }
         let places = [0] + Set(cuts).sorted() + [records.count]
-        return zip(places, places.dropFirst()).map { Array(bytes[..<16]) + Array(records[$0..<$1].joined()) }
+        return zip(places, places.dropFirst()).map { head + records[$0..<$1].joined() }
     }
 
     private static func drinks(_ paths: [String]) throws -> [String] {
-        var found: [String] = []
-        let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) {
-            found.append("\($0.at ?? "") \($0.record.amountMl)")
-        }
         let parts = CaptureOpener.sorted(try paths.flatMap { try CaptureOpener().open($0).parts })
-        for (index, part) in parts.enumerated() {
-            var file = CaptureFile(path: part.path)
-            try reader.read(&file, isLast: index == parts.count - 1)
-        }
-        return found
+        return try withExtendedLifetime(parts) { try OverlapTests.drinks(parts.map(\.path)) }
     }
 
     enum Way: String, CaseIterable { case zip, tar, folder, arguments }
