@@ -115,9 +115,14 @@ struct Conversation {
                     bottle: delivery.bottle.address?.description, at: delivery.at, amount: delivery.record.amountMl,
                     frame: delivery.frame, isDuplicate: delivery.isDuplicate))
         }
+        try read(reader)
+        return (found, reader)
+    }
+
+    /// Passes the events to a reader, and ends the capture.
+    func read(_ reader: DrinkReader) throws {
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
         try reader.finishCapture()
-        return (found, reader)
     }
 
     func commands(given: GivenHandles = GivenHandles()) throws -> [ObservedCommand] {
@@ -126,8 +131,7 @@ struct Conversation {
         var found: [ObservedCommand] = []
         let reader = DrinkReader(options)
         reader.onCommand = { found.append($0) }
-        for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
-        try reader.finishCapture()
+        try read(reader)
         return found
     }
 }

@@ -40,8 +40,7 @@ import Testing
         for records in [[record(600, 200)], [record(600, 200), record(601, 201)]] {
             var talk = retail()
             talk.notifyLog(records)
-            for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
-            try reader.finishCapture()
+            try talk.read(reader)
         }
         #expect(amounts == [200, 201])
     }
@@ -81,8 +80,7 @@ import Testing
         var times: [String?] = []
         let reader = DrinkReader(options) { times.append($0.at) }
         reader.onRejected = { refused.append($0) }
-        for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
-        try reader.finishCapture()
+        try talk.read(reader)
         #expect(times == ["2026-02-02T10:00:00"], "the capture was made in 2026")
         #expect(refused.count == 1)
         #expect(refused.first?.reason.offset == 0)
@@ -184,8 +182,7 @@ import Testing
                     delivery.record.batteryPercent(delivery.model)
                 ))
         }
-        for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
-        try reader.finishCapture()
+        try talk.read(reader)
         #expect(seen.count == 1)
         #expect(seen.first?.0 == 21)
         #expect(seen.first?.1 == 115)

@@ -85,8 +85,7 @@ import Testing
             options.filter = filter
             var found: [Int] = []
             let reader = DrinkReader(options) { found.append($0.record.amountMl) }
-            for (event, bytes) in talk.events { try reader.receive(event, bytes.span.bytes) }
-            try reader.finishCapture()
+            try talk.read(reader)
             return found
         }
         #expect(try amounts(TrafficFilter()) == [100, 200])
