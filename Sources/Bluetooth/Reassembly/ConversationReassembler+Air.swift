@@ -46,40 +46,32 @@ extension ConversationReassembler {
     ) rethrows {
         let isWrong = CRC24.of(pdu, seed: CRC24.advertisingInit) != crc
         if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
-        let header = pdu.u8(0)
+        let header = pdu.u8(0), kind = header & 0x0F
         let payload = pdu.extracting(2..<pdu.byteCount)
-        let isSenderRandom = header & 0x40 != 0
-        switch header & 0x0F {
+        let address: Int, data: Int
+        switch kind {
         case 0, 2, 4, 6:
             guard payload.byteCount >= 6 else { return }
             // ADV_IND, ADV_NONCONN_IND, SCAN_RSP, ADV_SCAN_IND: address, AD structures.
-            try emit(
-                .advertised(
-                    ObservedAdvertiser(
-                        frame: packet.number, time: packet.time, address: payload.address(0), isRandom: isSenderRandom,
-                        rssi: facts.signal,
-                        isScanResponse: header & 0x0F == 4)),
-                payload.extracting(6..<payload.byteCount))
+            (address, data) = (0, 6)
         case 7 where payload.byteCount >= 8 && payload.u8(0) & 0x3F >= 7 && payload.u8(1) & 0x01 != 0:
             // Extended: header length, flags (bit 0: an address follows), …, AD structures.
-            let data = min(payload.byteCount, 1 + Int(payload.u8(0) & 0x3F))
-            try emit(
-                .advertised(
-                    ObservedAdvertiser(
-                        frame: packet.number, time: packet.time, address: payload.address(2), isRandom: isSenderRandom,
-                        rssi: facts.signal)),
-                payload.extracting(data..<payload.byteCount))
+            (address, data) = (2, min(payload.byteCount, 1 + Int(payload.u8(0) & 0x3F)))
         case 5 where payload.byteCount >= 34:
-            try receiveConnectInd(
-                packet, payload, isCentralRandom: isSenderRandom, isPeripheralRandom: header & 0x80 != 0, emit)
-        default: break
+            return try receiveConnectInd(packet, payload, isPeripheralRandom: header & 0x80 != 0, emit)
+        default: return
         }
+        try emit(
+            .advertised(
+                ObservedAdvertiser(
+                    frame: packet.number, time: packet.time, address: payload.address(address),
+                    isRandom: header & 0x40 != 0, rssi: facts.signal, isScanResponse: kind == 4)),
+            payload.extracting(data..<payload.byteCount))
     }
 
     /// CONNECT_IND (and AUX_CONNECT_REQ): central(6) peripheral(6) accessAddress(4) crcInit(3) … 15 more bytes.
     private mutating func receiveConnectInd(
-        _ packet: CapturePacket, _ payload: RawSpan, isCentralRandom: Bool, isPeripheralRandom: Bool,
-        _ emit: ConversationHandler
+        _ packet: CapturePacket, _ payload: RawSpan, isPeripheralRandom: Bool, _ emit: ConversationHandler
     ) rethrows {
         let accessAddress = payload.u32(12)
         guard accessAddress != Self.advertisingAccessAddress else { return }
@@ -97,9 +89,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.isPeerRandom = isPeripheralRandom
         table.slots[slot].observed.isCentral = true
         table.slots[slot].air = AirState(seed: payload.u24(16))
-        // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
-        let observed = table.slots[slot].observed
-        try emit(.connected(observed), RawSpan())
+        try emitConnected(slot, emit)
     }
 
     // MARK: Data channel

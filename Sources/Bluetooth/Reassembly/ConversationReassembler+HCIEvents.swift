@@ -50,9 +50,7 @@ extension ConversationReassembler {
             // Address types 1 and 3 are random (3: a random identity address, resolved).
             table.slots[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
             table.slots[slot].observed.peer = peer
-            // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
-            let observed = table.slots[slot].observed
-            try emit(.connected(observed), RawSpan())
+            try emitConnected(slot, emit)
         case 0x02, 0x0D:
             for report in AdvertisingReport.all(in: parameters) {
                 try emit(

@@ -76,9 +76,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.peer = peer
         table.slots[slot].observed.isCentral = true
         table.slots[slot].text = TextState()
-        // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
-        let observed = table.slots[slot].observed
-        try emit(.connected(observed), RawSpan())
+        try emitConnected(slot, emit)
         try emitText(.exchangeMTURequest(mtu: TextState.mtu), .sent, packet, slot, emit)
         try emitText(.exchangeMTUResponse(mtu: TextState.mtu), .received, packet, slot, emit)
         return slot

@@ -68,7 +68,10 @@ package struct ConversationReassembler {
             guard table.slots[slot].sent.isOpen || table.slots[slot].received.isOpen else {
                 return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
             }
-            return try dropPartialFrames(slot, .unknownDirection, emit)
+            // The directions of the next fragments are unknown.
+            dropPartialFrame(slot, .sent)
+            dropPartialFrame(slot, .received)
+            return try drop(.unknownDirection, table.slots[slot].observed, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
             // The packet is truncated, so its frame is lost.
@@ -198,6 +201,13 @@ package struct ConversationReassembler {
         return table.add(key: key, adapter: adapter, handle: handle, isHCI: isHCI)
     }
 
+    /// Reports the start of a connection.
+    func emitConnected(_ slot: Int, _ emit: ConversationHandler) rethrows {
+        // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
+        let observed = table.slots[slot].observed
+        try emit(.connected(observed), RawSpan())
+    }
+
     mutating func close(_ key: UInt64, reason: UInt8?, _ emit: ConversationHandler) rethrows {
         guard let connection = table.remove(key: key) else { return }
         for half in [connection.sent, connection.received] where half.isOpen {
@@ -220,12 +230,4 @@ package struct ConversationReassembler {
     mutating func dropPartialFrame(_ slot: Int, _ direction: TrafficDirection) {
         table.slots[slot][direction].abandon()
     }
-
-    /// Drops the incomplete frames of both directions, because the next directions are unknown.
-    mutating func dropPartialFrames(_ slot: Int, _ reason: DropReason, _ emit: ConversationHandler) rethrows {
-        dropPartialFrame(slot, .sent)
-        dropPartialFrame(slot, .received)
-        try drop(reason, table.slots[slot].observed, emit)
-    }
-
 }
