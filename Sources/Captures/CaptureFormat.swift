@@ -174,6 +174,8 @@ package struct CaptureFileFacts: Sendable, Hashable {
     package var profile: String?
     /// Up to eight notes about the file for the user, one sentence each.
     package var remarks: [String] = []
+    /// The number of text lines read so far.
+    var lines = 0
     /// The number of text lines that the parser did not understand.
     package private(set) var skippedLines = 0
     private var firstSkippedLine = ""

@@ -25,7 +25,6 @@ import Bluetooth
 /// A later `address:` applies to the lines after it. A time of day before the previous one is on the next day.
 struct HexTextParser: LineParser {
     static let format = CaptureFormat(.hexText, .text)
-    var line = 0
     private var start = Duration.zero
     private var clock = DayClock()
     private var peer: BluetoothAddress?
@@ -41,14 +40,12 @@ struct HexTextParser: LineParser {
         }
     }
 
-    mutating func parse(
-        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
-    ) throws {
-        var rest = line
+    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        var rest = line.text
         guard let first = rest.takeWord() else { return }
         // `takeWord` returns `name:WaterH` (without a space) as one word.
         if let key = HeaderKey(first) {
-            return try parseHeader(key, line.drop { $0 != UInt8(ascii: ":") }.dropFirst().trimmed, facts: &facts)
+            return try parseHeader(key, line.text.drop { $0 != UInt8(ascii: ":") }.dropFirst().trimmed, facts: &facts)
         }
         var event = Self.event(first), time: Duration?
         if event == nil {

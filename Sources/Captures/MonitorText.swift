@@ -15,7 +15,6 @@ import Bluetooth
 /// other packet has no bytes. Source: `monitor/att.c` and `monitor/packet.c` of BlueZ.
 struct MonitorTextParser: LineParser {
     static let format = CaptureFormat(.monitorText, .h4)
-    var line = 0
     private var fields = MonitorFields()
     private var head: Head?
     private var start = 0
@@ -144,18 +143,16 @@ struct MonitorTextParser: LineParser {
         return (end.map { text[...$0] } ?? "", start != nil)
     }
 
-    mutating func parse(
-        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
-    ) throws {
-        endsWithLineBreak = isComplete
-        let plain = Self.withoutColours(line), field = Self.field(plain)
+    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        endsWithLineBreak = line.isComplete
+        let plain = Self.withoutColours(line.text), field = Self.field(plain)
         if let first = Head(plain) {
             try deliver(facts: &facts, body)
-            (head, start, fields) = (first, lineOffset, MonitorFields())
+            (head, start, fields) = (first, line.offset, MonitorFields())
             if case .event(let name) = first.kind { fields.event = name }
         } else if !field.text.isEmpty, head == nil || !fields.parse(field.text) {
             let isPart = head != nil && field.isIndented && !plain.contains(" [hci")
-            if !isPart, !plain.contains("Bluetooth monitor ver ") { facts.countSkippedLine(line: self.line, plain) }
+            if !isPart, !plain.contains("Bluetooth monitor ver ") { facts.countSkippedLine(line: line.number, plain) }
         }
     }
 

@@ -20,7 +20,6 @@ import Bluetooth
 /// Source: published exports.
 struct NRFConnectParser: LineParser {
     static let format = CaptureFormat(.nrfConnect, .text)
-    var line = 0
     private var clock = DayClock()
     private var hasDate = false
     private var peer: BluetoothAddress?
@@ -43,10 +42,8 @@ struct NRFConnectParser: LineParser {
         facts.addRemark("the log has no time zone: its times are read as UTC")
     }
 
-    mutating func parse(
-        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
-    ) throws {
-        guard let entry = Entry(line) else { return parseHeader(line, facts: &facts) }
+    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        guard let entry = Entry(line.text) else { return parseHeader(line.text, facts: &facts) }
         expectsDevice = false
         if !hasDate { facts.addRemark("the log has no date: its times are shown as of 1970-01-01") }
         let time = clock.resolve(entry.timeOfDay)

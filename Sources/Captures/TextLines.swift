@@ -3,17 +3,22 @@ import Bluetooth
 /// The parser of a text format, line by line.
 protocol LineParser: FormatParser {
     static var format: CaptureFormat { get }
-    /// The number of the current line, from 1.
-    var line: Int { get set }
     mutating func begin(facts: inout CaptureFileFacts)
     /// Parses one line. - Throws: `MalformedLine` if the line is invalid.
-    /// - Parameters:
-    ///   - lineOffset: the file offset of the line.
-    ///   - isComplete: whether the line ends with a line break.
-    mutating func parse(
-        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws
     /// Delivers the last packet. - Parameter end: the file offset of the end.
     mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+}
+
+/// A line of a text capture, without its line break.
+struct TextLine {
+    var text: Text
+    /// The number of the line, from 1.
+    var number: Int
+    /// The file offset of the line.
+    var offset: Int
+    /// Whether the line ends with a line break.
+    var isComplete: Bool
 }
 
 /// The error for an invalid line, without the line number.
@@ -34,25 +39,26 @@ extension LineParser {
             at = window.textStart
         }
         let end = facts.offset + window.byteCount
-        while let (line, next, isComplete) = window.line(from: at, isLast: isLast) {
-            self.line += 1
-            let lineOffset = facts.offset + at
+        while let (text, next, isComplete) = window.line(from: at, isLast: isLast) {
+            facts.lines += 1
+            let line = TextLine(
+                text: text, number: facts.lines, offset: facts.offset + at, isComplete: isComplete)
             do {
-                try parse(line, lineOffset: lineOffset, isComplete: isComplete, facts: &facts, body)
+                try parse(line, facts: &facts, body)
             } catch let error as MalformedLine {
                 throw isComplete
                     ? CaptureError(
-                        .broken, at: lineOffset, "line \(self.line): \(error.reason); everything before it was read")
+                        .broken, at: line.offset, "line \(line.number): \(error.reason); everything before it was read")
                     : CaptureError(
-                        .truncated, at: lineOffset,
+                        .truncated, at: line.offset,
                         """
-                        the file ends at byte \(end), in the middle of line \(self.line); everything before it was read
+                        the file ends at byte \(end), in the middle of line \(line.number); everything before it was read
                         """)
             }
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError.broken(at: facts.offset + at, "line \(line + 1) is too long for a packet")
+            throw CaptureError.broken(at: facts.offset + at, "line \(facts.lines + 1) is too long for a packet")
         }
         if isLast { try finish(end: end, facts: &facts, body) }
         return at

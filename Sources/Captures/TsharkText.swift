@@ -14,7 +14,6 @@ import Bluetooth
 /// Other lines are skipped. Source: tshark 4.0, and `parser/parser.c` of BlueZ 5's hcidump.
 struct HexDumpParser: LineParser {
     static let format = CaptureFormat(.hexDump, .h4)
-    var line = 0
     private var packet: [UInt8] = []
     private var direction: TrafficDirection?
     private var time: Duration?
@@ -131,19 +130,17 @@ struct HexDumpParser: LineParser {
         }
     }
 
-    mutating func parse(
-        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
-    ) throws {
-        switch Line(line) {
+    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        switch Line(line.text) {
         case .offset where isReassembled: break
         case .offset(let offset, let dump):
             if offset == 0 {
-                try begin(printedMetadata.direction, printedMetadata.time, lineOffset, facts: &facts, body)
+                try begin(printedMetadata.direction, printedMetadata.time, line.offset, facts: &facts, body)
                 printedMetadata = (nil, nil)
             }
             guard offset == packet.count else {
                 throw CaptureError(
-                    .broken, at: lineOffset,
+                    .broken, at: line.offset,
                     """
                     this line starts at byte \(offset) of its packet, but the lines before have \(packet.count) bytes: \
                     lines are missing here; everything before it was read
@@ -151,7 +148,7 @@ struct HexDumpParser: LineParser {
             }
             append(dump)
         case .first(let direction, let time, let dump):
-            try begin(direction, time, lineOffset, facts: &facts, body)
+            try begin(direction, time, line.offset, facts: &facts, body)
             append(dump)
         case .continuation(let dump):
             if direction != nil, !packet.isEmpty { append(dump) }
@@ -166,7 +163,7 @@ struct HexDumpParser: LineParser {
         case .other:
             isReassembled = false
             // A partial line can belong to the next packet.
-            if isComplete { try deliver(facts: &facts, body) }
+            if line.isComplete { try deliver(facts: &facts, body) }
         }
         guard packet.count <= longestPacket else {
             throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(packet.count))
@@ -239,7 +236,6 @@ struct HexDumpParser: LineParser {
 /// named after the capture's format. Without `-x` the output has no bytes. Source: tshark 4.0.
 struct TsharkJSONParser: LineParser {
     static let format = CaptureFormat(.tsharkJSON, .h4WithDirection)
-    var line = 0
     private var raw: [UInt8]?
     private var packet = Self.none
     private var number = 0
@@ -279,19 +275,17 @@ struct TsharkJSONParser: LineParser {
         }
     }
 
-    mutating func parse(
-        _ line: Text, lineOffset: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
-    ) throws {
+    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         if expectsRaw {
             expectsRaw = false
-            guard let bytes = Self.quoted(line)?.hexBytes else {
+            guard let bytes = Self.quoted(line.text)?.hexBytes else {
                 throw MalformedLine(reason: "a packet's bytes are not pairs of hex digits")
             }
             raw = bytes
             return
         }
-        if line.hasPrefix("]") { isClosed = true }
-        var value = line.trimmed
+        if line.text.hasPrefix("]") { isClosed = true }
+        var value = line.text.trimmed
         guard value.removePrefix("\"") else { return }
         let key = value.prefix { $0 != UInt8(ascii: "\"") }
         value.removeFirst(key.count)
