@@ -28,28 +28,23 @@ package struct CaptureOpener: Sendable {
     ///   whose reader reports the reason.
     /// - Throws: `CaptureError` if a packed file has no capture; `CaptureFileError` if the temporary file fails.
     package func open(_ path: String) throws -> Opened {
-        let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return Self.plain(path) }
-        let source = OpenedCapture(descriptor, closes: path != "-")
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return Self.plain(path) }
+        guard let source = try? CaptureFile.open(path), fstat(source.descriptor, &status) == 0 else {
+            return Opened(parts: [CapturePart(path: path)])
+        }
         if status.st_mode & S_IFMT == S_IFDIR { return try openFolder(path) }
         // Several readers of standard input would share one file position, even if it is a file.
         guard status.st_mode & S_IFMT == S_IFREG, !copiesPipes || path != "-" else {
             return try openPipe(source, path)
         }
-        let start = lseek(descriptor, 0, SEEK_CUR)
-        let probe = Self.probe(descriptor, start)
-        lseek(descriptor, start, SEEK_SET)
-        return try open(probe, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path, probe)
+        let start = lseek(source.descriptor, 0, SEEK_CUR)
+        let probe = Self.probe(source.descriptor, start)
+        lseek(source.descriptor, start, SEEK_SET)
+        return try open(probe, source.descriptor, path, size: Int(status.st_size))
+            ?? Opened(parts: [CapturePart(path: path, order: probe.order)])
     }
 
     package static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
-
-    private static func plain(_ path: String, _ probe: ContentProbe = .undecided) -> Opened {
-        if case .capture(_, let order) = probe { return Opened(parts: [CapturePart(path: path, order: order)]) }
-        return Opened(parts: [CapturePart(path: path)])
-    }
 
     /// Opens all files in a folder and its subfolders. Files that are not captures are counted.
     private func openFolder(_ path: String) throws -> Opened {
@@ -108,12 +103,12 @@ package struct CaptureOpener: Sendable {
     }
 
     private func openPipe(_ source: OpenedCapture, _ path: String) throws -> Opened {
-        var probe = ContentProbe.undecided
+        var probe = ContentProbe.undecided, piece = [UInt8](repeating: 0, count: 1 << 16)
         var isLast = false
         while probe == .undecided, !isLast {
-            let piece = try Self.piece(source.descriptor, path)
-            isLast = piece.isEmpty
-            source.head += piece
+            let count = try piece.withUnsafeMutableBytes { try CaptureFile.readMore(source.descriptor, into: $0, path) }
+            isLast = count == 0
+            source.head += piece.prefix(count)
             probe = ContentProbe(source.head, isLast: isLast)
         }
         var budget: ArchiveBudget?
@@ -132,11 +127,5 @@ package struct CaptureOpener: Sendable {
         let size = lseek(spool.descriptor, 0, SEEK_CUR)
         spool.rewind()
         return try open(probe, spool.descriptor, path, size: size) ?? Opened(parts: [CapturePart(spool, of: path)])
-    }
-
-    private static func piece(_ descriptor: CInt, _ path: String) throws -> [UInt8] {
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        let count = try buffer.withUnsafeMutableBytes { try CaptureFile.readMore(descriptor, into: $0, path) }
-        return Array(buffer.prefix(count))
     }
 }

@@ -43,6 +43,9 @@ enum ContentProbe: Equatable {
         }
     }
 
+    /// The sort key; without a time for content that is not a capture.
+    var order: CaptureOrder { if case .capture(_, let order) = self { order } else { CaptureOrder() } }
+
     private static func isText(_ head: [UInt8]) -> Bool {
         !head.isEmpty && !head.prefix(4096).contains { $0 < 0x09 || (0x0E..<0x20).contains($0) && $0 != 0x1B }
     }

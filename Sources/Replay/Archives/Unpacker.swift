@@ -151,7 +151,8 @@ final class Unpacker {
             try spool.write(file)
             spool.rewind()
             let part = CapturePart(
-                spool, of: path, entry.isEmpty ? "packed log" : "\(entry): packed log", order: Self.order(of: file),
+                spool, of: path, entry.isEmpty ? "packed log" : "\(entry): packed log",
+                order: ContentProbe(file, isLast: true).order,
                 readingError: log.readingError ?? readingError)
             found.append(Found(part: part, entry: entry, isPackedLog: true))
         } catch let error as CaptureError where error.kind == .broken {
@@ -205,10 +206,6 @@ final class Unpacker {
     /// The archive of a member; empty for the outermost.
     private static func container(of entry: String) -> Substring {
         entry.lastIndex(of: ":").map { entry[..<$0] } ?? ""
-    }
-
-    private static func order(of file: [UInt8]) -> CaptureOrder {
-        if case .capture(_, let order) = ContentProbe(file, isLast: true) { order } else { CaptureOrder() }
     }
 
     private var remarks: [String] {
