@@ -57,7 +57,7 @@ import Testing
         let ends = try recordEnds(format)
         let boundaries = Set(
             format.container == .pcapng
-                ? blockEnds(file, isBigEndian: format.isBigEndian) : ends + [headerLength(format)])
+                ? blockEnds(file, isBigEndian: format.isBigEndian) : ends + [Samples.writer(format).output.count])
         for length in 0..<file.count {
             let cut = Reading(Array(file.prefix(length)))
             #expect(cut.isPrefix(of: whole), "cut at \(length)")
@@ -110,14 +110,6 @@ import Testing
             ends.append(at)
         }
         return ends
-    }
-
-    private func headerLength(_ format: CaptureFormat) -> Int {
-        switch format.container {
-        case .btsnoop: 16
-        case .pcap: 24
-        default: 0
-        }
     }
 
     @Test(arguments: Samples.formats)

@@ -169,4 +169,41 @@ import Testing
         #expect(reading.facts.format?.linkType == .h4WithDirection)
     }
     private var event_ethernet: [UInt8] { [UInt8](repeating: 0xAA, count: 60) }
+
+    // MARK: interfaces as adapters, numbered again in each section
+
+    private func adapters(_ file: [UInt8]) -> [UInt32] {
+        let reading = Reading(file)
+        #expect(reading.error == nil)
+        return reading.packets.map(\.packet.adapter)
+    }
+    private func packet(_ interface: UInt32, _ second: UInt64) -> [UInt8] {
+        Self.packet(interface, ticks: second * 1_000_000, Self.event)
+    }
+    private func named(_ name: String) -> [UInt8] {
+        Self.interface(201, options: Self.option(2, Array(name.utf8)))
+    }
+
+    @Test func `an interface is the same adapter in the next section`() {
+        let section = Self.section, plain = Self.interface(201)
+        #expect(adapters(section + plain + packet(0, 5) + section + plain + packet(0, 6)) == [0, 0])
+        let two = section + plain + named("b") + packet(0, 5) + packet(1, 5)
+        #expect(adapters(two + section + plain + named("b") + packet(1, 6) + packet(0, 6)) == [0, 1, 1, 0])
+        let interfaces = section + named("a") + named("b")
+        #expect(
+            adapters(interfaces + packet(1, 5) + interfaces + packet(0, 6) + interfaces + packet(1, 7)) == [
+                0, 1, 0,
+            ]
+        )
+    }
+
+    @Test func `an interface of another name or link type is another adapter`() {
+        let section = Self.section, plain = Self.interface(201)
+        #expect(adapters(section + plain + packet(0, 5) + section + named("b") + packet(0, 6)) == [0, 1])
+        #expect(
+            adapters(
+                section + plain + packet(0, 5) + section + Self.interface(187)
+                    + Self.packet(0, ticks: 6_000_000, [4, 0x0E, 0])) == [0, 1])
+        #expect(adapters(section + plain + plain + packet(0, 5) + packet(1, 6) + packet(0, 7)) == [0, 1, 0])
+    }
 }
