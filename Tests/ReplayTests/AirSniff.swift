@@ -211,25 +211,6 @@ struct AirSniff {
         return file
     }
 
-    /// The same as pcapng: section header, interface description, enhanced packet blocks.
-    func pcapng(_ type: LinkType) -> [UInt8] {
-        func block(_ type: UInt32, _ body: [UInt8]) -> [UInt8] {
-            let body = body + Array(repeating: 0, count: (4 - body.count % 4) % 4)
-            let length = Self.le(UInt32(body.count + 12), 4)
-            return Self.le(type, 4) + length + body + length
-        }
-        var file = block(0x0A0D_0D0A, Self.le(0x1A2B_3C4D, 4) + [1, 0, 0, 0] + Array(repeating: 0xFF, count: 8))
-        file += block(1, Self.le(type.rawValue, 4) + Self.le(65_535, 4))
-        for packet in packets {
-            let data = Self.record(packet, type), time = 1_770_000_000_000_000 + packet.time
-            var body = Self.le(0, 4) + Self.le(UInt32(time >> 32), 4) + Self.le(UInt32(truncatingIfNeeded: time), 4)
-            body += Self.le(UInt32(data.count), 4)
-            body += Self.le(UInt32(data.count), 4)
-            file += block(6, body + data)
-        }
-        return file
-    }
-
     private static func record(_ packet: Packet, _ type: LinkType) -> [UInt8] {
         let isAdvertising = packet.bytes.starts(with: Self.le(0x8E89_BED6, 4))
         var data: [UInt8] = []
