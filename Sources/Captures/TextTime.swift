@@ -167,7 +167,8 @@ package enum TextEncoding {
         return sign + String(whole) + "." + digits(attoseconds.magnitude / 1_000_000_000, 9)
     }
 
-    static func oneLine(_ text: String) -> String {
+    /// The text without control characters.
+    package static func oneLine(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
                 text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F && !(0x80...0x9F).contains($0.value) }

@@ -41,10 +41,10 @@ package struct CaptureOpener: Sendable {
         let probe = Self.probe(source.descriptor, start)
         lseek(source.descriptor, start, SEEK_SET)
         return try open(probe, source.descriptor, path, size: Int(status.st_size))
-            ?? Opened(parts: [CapturePart(path: path, order: probe.order)])
+            ?? Opened(parts: [CapturePart(path, order: probe.order)])
     }
 
-    package static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
+    package static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) }
 
     /// Opens all files in a folder and its subfolders. Files that are not captures are counted.
     private func openFolder(_ path: String) throws -> Opened {
@@ -114,7 +114,7 @@ package struct CaptureOpener: Sendable {
         var budget: ArchiveBudget?
         switch probe {
         case .packed, .text: budget = ArchiveBudget(limits, packed: .max)
-        default: if !copiesPipes { return Opened(parts: [CapturePart(path: path, order: CaptureOrder(), source)]) }
+        default: if !copiesPipes { return Opened(parts: [CapturePart(path, source: source)]) }
         }
         let spool = try SpoolFile(for: path)
         try spool.write(source.head)
@@ -126,6 +126,6 @@ package struct CaptureOpener: Sendable {
         }
         let size = lseek(spool.descriptor, 0, SEEK_CUR)
         spool.rewind()
-        return try open(probe, spool.descriptor, path, size: size) ?? Opened(parts: [CapturePart(spool, of: path)])
+        return try open(probe, spool.descriptor, path, size: size) ?? Opened(parts: [CapturePart(path, spool: spool)])
     }
 }

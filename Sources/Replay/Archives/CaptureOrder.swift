@@ -19,13 +19,13 @@ struct CaptureOrder: Hashable, Sendable {
 
     /// Sorts the captures of each kind by archive, then by their first packets. The kinds keep their order, and a
     /// capture without a date stays after its predecessor.
-    static func sorted<Element>(_ all: [Element], by order: (Element) -> CaptureOrder) -> [Element] {
+    static func sorted(_ all: [CapturePart]) -> [CapturePart] {
         var kinds: [CaptureFormat?: Int] = [:]
         var logStarts: [Log: Duration] = [:]
         var last: [Log: Duration] = [:]
         var sortable: [(kind: Int, log: Log, time: Duration, index: Int)] = []
-        for (index, element) in all.enumerated() {
-            let order = order(element), log = Log(kind: order.kind, archive: order.archive)
+        for (index, order) in all.map(\.order).enumerated() {
+            let log = Log(kind: order.kind, archive: order.archive)
             let time = order.first ?? last[log] ?? .zero
             kinds[order.kind] = kinds[order.kind] ?? index
             (last[log], logStarts[log]) = (time, min(time, logStarts[log] ?? time))

@@ -10,33 +10,27 @@ package final class CapturePart {
     package let reportName: String
     /// The reason why only a part of the capture was unpacked; `nil` if it was unpacked completely.
     package let readingError: String?
+    /// The archive member with the capture; empty for the file itself.
+    let entry: String
+    /// Whether the capture is the packed log in a text.
+    let isPackedLog: Bool
     let order: CaptureOrder
     private let spool: SpoolFile?
     let source: OpenedCapture?
 
-    package convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
+    package convenience init(path: String) { self.init(path) }
 
-    init(path: String, order: CaptureOrder, _ source: OpenedCapture? = nil) {
-        (self.path, name, reportName, readingError) = (path, Self.displayName(path), path, nil)
-        (self.order, spool, self.source) = (order, nil, source)
-    }
-
-    /// A name for messages: the file and the member.
-    static func displayName(_ path: String, _ member: String = "") -> String {
-        (path == "-" ? "standard input" : path) + (member.isEmpty ? "" : ": \(member)")
-    }
-
-    /// - Parameters:
-    ///   - original: as the user wrote it.
-    ///   - member: the member; empty for the whole file.
+    /// - Parameter original: the path as the user wrote it.
     init(
-        _ file: SpoolFile, of original: String, _ member: String = "", order: CaptureOrder = CaptureOrder(),
-        readingError: String? = nil
+        _ original: String, _ entry: String = "", isPackedLog: Bool = false, order: CaptureOrder = CaptureOrder(),
+        spool: SpoolFile? = nil, source: OpenedCapture? = nil, readingError: String? = nil
     ) {
-        self.order = order
-        (path, name) = (file.path, Self.displayName(original, member))
+        path = spool?.path ?? original
+        let member = [entry, isPackedLog ? "packed log" : ""].filter { !$0.isEmpty }
+        name = ([original == "-" ? "standard input" : original] + member).joined(separator: ": ")
         reportName = member.isEmpty ? original : name
-        (self.readingError, spool, source) = (readingError, file, nil)
+        (self.entry, self.isPackedLog, self.order) = (entry, isPackedLog, order)
+        (self.spool, self.source, self.readingError) = (spool, source, readingError)
     }
 }
 

@@ -5,18 +5,11 @@ import Glibc
 final class Unpacker {
     private let path: String
     private let budget: ArchiveBudget
-    private var found: [Found] = []
+    private var found: [CapturePart] = []
     private var skipped: [String] = []
     private var rejections: [String] = []
     /// The maximum number of skipped files and of rejected files that messages list.
     private static let maximumReported = 5
-
-    private struct Found {
-        var part: CapturePart
-        /// The name of the archive member; empty for the file itself.
-        var entry: String
-        var isPackedLog = false
-    }
 
     init(_ path: String, _ budget: ArchiveBudget) { (self.path, self.budget) = (path, budget) }
 
@@ -26,8 +19,8 @@ final class Unpacker {
         try unpack(descriptor, kind, entry: "", depth: 1)
         dropCopies()
         guard !found.isEmpty else { throw noCaptureError(kind) }
-        found = CaptureOrder.sorted(found) { $0.part.order }
-        return CaptureOpener.Opened(parts: found.map(\.part), remarks: remarks)
+        found = CaptureOrder.sorted(found)
+        return CaptureOpener.Opened(parts: found, remarks: remarks)
     }
 
     /// Finds packed logs in a text; `nil` if there are none.
@@ -45,7 +38,7 @@ final class Unpacker {
         guard !found.isEmpty else {
             throw CaptureError(.broken, at: 0, rejections.first ?? "the packed log in this text is damaged")
         }
-        return CaptureOpener.Opened(parts: found.map(\.part), remarks: reportedRejections)
+        return CaptureOpener.Opened(parts: found, remarks: reportedRejections)
     }
 
     private func unpack(_ descriptor: CInt, _ kind: ArchiveKind, entry: String, depth: Int) throws {
@@ -139,7 +132,7 @@ final class Unpacker {
         file.rewind()
         var order = order
         order.archive = "\(path): \(Self.container(of: entry))"
-        found.append(Found(part: CapturePart(file, of: path, entry, order: order, readingError: error), entry: entry))
+        found.append(CapturePart(path, entry, order: order, spool: file, readingError: error))
     }
 
     /// Adds a packed log, or the reason for which it is not read.
@@ -150,11 +143,10 @@ final class Unpacker {
             let spool = try SpoolFile(for: path)
             try spool.write(file)
             spool.rewind()
-            let part = CapturePart(
-                spool, of: path, entry.isEmpty ? "packed log" : "\(entry): packed log",
-                order: ContentProbe(file, isLast: true).order,
-                readingError: log.readingError ?? readingError)
-            found.append(Found(part: part, entry: entry, isPackedLog: true))
+            found.append(
+                CapturePart(
+                    path, entry, isPackedLog: true, order: ContentProbe(file, isLast: true).order, spool: spool,
+                    readingError: log.readingError ?? readingError))
         } catch let error as CaptureError where error.kind == .broken {
             let suffix = log.readingError.map { "; \($0)" } ?? ""
             reject(error.sentence + suffix, in: entry)
@@ -198,7 +190,7 @@ final class Unpacker {
         // Compare only within one report, because an archive can have reports of several phones.
         let reports = Set(
             found.filter { !$0.isPackedLog && $0.entry.contains("btsnoo") }.map { Self.container(of: $0.entry) })
-        func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.entry)) }
+        func isCopy(_ one: CapturePart) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.entry)) }
         skipped += found.filter(isCopy).map { "the packed log in \($0.entry)" }
         found.removeAll(where: isCopy)
     }
@@ -248,9 +240,7 @@ final class Unpacker {
 
     /// A member's name for messages: without control characters, at most 200 characters.
     private static func printable(_ name: String) -> String {
-        let kept = String(
-            String.UnicodeScalarView(
-                name.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }.prefix(200)))
+        let kept = String(TextEncoding.oneLine(name).unicodeScalars.prefix(200))
         return kept.isEmpty ? "a file without a name" : kept
     }
 
