@@ -3,7 +3,6 @@
 struct AirSynthesis {
     /// The maximum payload of a data packet with data length extension.
     private static let longestPayload = 251
-    private static let interframeSpace = Duration.microseconds(150)
     private static let interval = Duration.milliseconds(30)
     private static let hop: UInt8 = 7
     private static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
@@ -82,7 +81,8 @@ struct AirSynthesis {
         // An empty packet has LLID 1, like a continuation.
         let (centralKind, centralPayload): (UInt8, [UInt8]) = isSent ? (kind, payload) : (1, [])
         let (peripheralKind, peripheralPayload): (UInt8, [UInt8]) = isSent ? (1, []) : (kind, payload)
-        let responseDelay = DirectionEstimator.airtime(length: centralPayload.count, phy: .le1M) + Self.interframeSpace
+        let responseDelay = Duration.microseconds(
+            DirectionEstimator.airtime(centralPayload.count, .le1M) + DirectionEstimator.interframeSpace)
         let centralTime = time.map { isSent ? $0 : $0 - responseDelay }
         // Bits: LLID, NESN (2), SN (3). The central's two are equal, the peripheral's differ.
         let centralHeader = centralKind | bearer.sequenceBit << 2 | bearer.sequenceBit << 3

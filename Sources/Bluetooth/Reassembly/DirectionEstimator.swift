@@ -25,7 +25,7 @@ struct DirectionEstimator {
     private var opcodeVotes: (agreed: Float, opposed: Float) = (6, 0.5)
 
     /// The interframe space in microseconds (Core 5.4, Vol 6 Part B, 4.1.1). Sniffers' timestamps vary by tens of µs.
-    private static let interframeSpace = 150
+    static let interframeSpace = 150
     private static let tolerance = 65
     /// The minimum gap between two connection events, which are at least 7.5 ms apart.
     private static let eventGap = Duration.milliseconds(3)
@@ -90,7 +90,7 @@ struct DirectionEstimator {
         -> Timing
     {
         let timing = timing(time, channel, length, phy)
-        recordPacket(time, channel, length)
+        (lastTime, lastChannel, lastLength) = (time, channel, length)
         if let time, Self.microseconds(time) % 500 != 0 { hasFineTimestamps = true }
         if timing == .eventStart {
             if eventCount == 1 { events.single += 1 } else if eventCount > 1 { events.multiple += 1 }
@@ -169,26 +169,14 @@ struct DirectionEstimator {
             .tolerance / 2
     }
 
-    private mutating func recordPacket(_ time: Duration?, _ channel: UInt8?, _ length: Int) {
-        lastTime = time
-        lastChannel = channel
-        lastLength = length
-    }
-
-    // MARK: Airtime
-
-    /// The time on the air.
-    /// - Parameter length: the payload in bytes, without preamble, access address, header and CRC.
-    static func airtime(length: Int, phy: LinkLayerFacts.PHY) -> Duration {
-        .microseconds(airtime(length, phy))
-    }
-
     private static func microseconds(_ time: Duration) -> Int {
         let (seconds, attoseconds) = time.components
         return Int(truncatingIfNeeded: seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000)
     }
 
-    private static func airtime(_ length: Int, _ phy: LinkLayerFacts.PHY) -> Int {
+    /// The time on the air in microseconds.
+    /// - Parameter length: the payload in bytes, without preamble, access address, header and CRC.
+    static func airtime(_ length: Int, _ phy: LinkLayerFacts.PHY) -> Int {
         switch phy {
         case .le1M: 80 + 8 * length
         case .le2M: 44 + 4 * length
