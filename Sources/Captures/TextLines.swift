@@ -52,7 +52,8 @@ extension LineParser {
                     : CaptureError(
                         .truncated, at: line.offset,
                         """
-                        the file ends at byte \(end), in the middle of line \(line.number); everything before it was read
+                        the file ends at byte \(end), in the middle of line \(line.number); everything before it \
+                        was read
                         """)
             }
             at = next

@@ -37,8 +37,8 @@ extension ServicePlan {
                 throw Refusal(
                     "mqttNameTaken",
                     """
-                    Another service uses the MQTT client ID \(client): it publishes this store, or the store from which \
-                    this one was copied. \(BrokerAdvice.nameTaken)
+                    Another service uses the MQTT client ID \(client): it publishes this store, or the store from \
+                    which this one was copied. \(BrokerAdvice.nameTaken)
                     """,
                     category: .busy)
             }

@@ -30,7 +30,9 @@ import TrackerService
         // A bottle's drink of more than 2000 ml keeps its amount when the user corrects its time.
         Self.sip.replacingOccurrences(
             of: #""verdict":"drink""#,
-            with: #""verdict":"drink","deleted":true,"edit":{"key":"k","ml":2500,"at":1770070875000,"zone":"Etc/UTC"}"#),
+            with: #"""
+                "verdict":"drink","deleted":true,"edit":{"key":"k","ml":2500,"at":1770070875000,"zone":"Etc/UTC"}
+                """#),
     ])
     func `an entry that matches its bytes is imported`(line: String) throws {
         #expect(try Self.take(line + "\n", into: Self.tracker()).added == 1)

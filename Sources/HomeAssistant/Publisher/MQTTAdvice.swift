@@ -8,8 +8,8 @@ enum MQTTAdvice {
 
     static func copied(store: String) -> String {
         """
-        If the store was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another prefix \
-        (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
+        If the store was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another \
+        prefix (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
         """
     }
 
