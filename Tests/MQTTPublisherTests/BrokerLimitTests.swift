@@ -14,10 +14,10 @@ import TrackerService
     private struct Guarded {
         let broker: Broker
 
-        init(_ rules: String) async throws {
+        init(_ rules: String, _ lines: [String] = []) async throws {
             broker = try await Broker { folder in
                 try rules.write(to: folder.url("acl"), atomically: true, encoding: .utf8)
-                return ["allow_anonymous true", "acl_file \(folder.file("acl"))"]
+                return ["allow_anonymous true", "acl_file \(folder.file("acl"))"] + lines
             }
         }
 
@@ -54,6 +54,18 @@ import TrackerService
         #expect(await rig.hasPublishedAll(within: 60))
         #expect(await eventually(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true })
         #expect(try await ear.payloads(3, at: "h/sip").compactMap { object($0)["ml"] as? Int } == [100, 200, 300])
+        await rig.stop()
+    }
+
+    /// With this setting, mosquitto 2.0.16 and Debian's 2.0.11 disconnect after each rejected message.
+    @Test func `the denial is shown when the broker disconnects after it`() async throws {
+        let guarded = try await Guarded("topic readwrite #\ntopic deny h/sip\n", ["max_queued_messages 0"])
+        let rig = try await guarded.broker.publisher()
+        _ = try rig.tracker().logDrink(.ml(100))
+        #expect(await eventually { troubles(rig).contains(" h/sip: Not authorized") })
+        _ = await eventually(within: 15) { rig.connections > 3 }
+        #expect(await eventually { troubles(rig).contains(" h/sip: Not authorized") }, "\(troubles(rig))")
+        #expect(!rig.events.contains { $0.contains(MQTTAdvice.otherClient) }, "\(rig.events)")
         await rig.stop()
     }
 

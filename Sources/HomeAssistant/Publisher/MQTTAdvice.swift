@@ -27,12 +27,12 @@ enum MQTTAdvice {
     }
 
     /// Returns the text of an error, followed by advice.
-    /// - Parameter isRepeated: whether the connection was lost again soon after its start.
-    static func message(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) -> String {
+    /// - Parameter lossCause: the likely cause if the broker disconnected without a reason.
+    static func message(_ error: any Error, _ plan: MQTTPlan?, lossCause: String? = nil) -> String {
         guard let failure = error as? MQTTFailure, let plan else {
             return (error as? any Problem)?.sentence ?? "\(error)"
         }
-        guard let advice = advice(failure, plan, isRepeated) else { return failure.sentence }
+        guard let advice = advice(failure, plan, lossCause) else { return failure.sentence }
         return failure.sentence + (failure.sentence.hasSuffix(".") ? " " : ". ") + advice
     }
 
@@ -42,7 +42,7 @@ enum MQTTAdvice {
             && (failure.sentence.contains("wrong version number") || failure.sentence.contains("unexpected eof"))
     }
 
-    private static func advice(_ failure: MQTTFailure, _ plan: MQTTPlan, _ isRepeated: Bool) -> String? {
+    private static func advice(_ failure: MQTTFailure, _ plan: MQTTPlan, _ lossCause: String?) -> String? {
         switch failure.kind {
         case .refused where plan.user == nil:
             "It might require a user: set mqtt.user and mqtt.passwordFile (in waterh.toml: user, password-file)."
@@ -64,7 +64,7 @@ enum MQTTAdvice {
         case .closedBeforeResponse where plan.certificateFile == nil:
             "The broker might require a client certificate: set mqtt.certificateFile and mqtt.keyFile."
         case .takenOver: otherClient
-        case .lost where isRepeated: otherClient
+        case .lost where failure.code == nil: lossCause
         default: nil
         }
     }

@@ -30,7 +30,8 @@ package actor MQTTPublisher {
     private static let settingsInterval = Duration.seconds(1)
     /// The maximum number of drinks that wait for a broker: about three years of drinks.
     private static let waitingLimit = 20_000
-    /// Repeated connections that end within this time can have a second client with the same ID as the cause.
+    /// Repeated connections that end within this time can have a rejected message or a second client with the same ID
+    /// as the cause.
     private static let briefDuration = Duration.seconds(60)
 
     nonisolated let dependencies: Dependencies
@@ -94,7 +95,8 @@ package actor MQTTPublisher {
                 channel.connect(nil)
                 briefConnections =
                     connections > before && ContinuousClock.now - start < Self.briefDuration ? briefConnections + 1 : 0
-                report(error, plan, isRepeated: briefConnections > 1)
+                // Some versions of mosquitto disconnect after each rejected message.
+                report(error, plan, lossCause: briefConnections > 1 ? denials.sentences ?? MQTTAdvice.otherClient : nil)
                 await wait(
                     isCopy(error) ? Self.slowInterval : backoff.next(jitter: context.randomFraction()), while: plan
                 )
@@ -200,8 +202,8 @@ package actor MQTTPublisher {
         reportStaleTopics(except: nil)
     }
 
-    private func report(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool) {
-        let text = MQTTAdvice.message(error, plan, isRepeated: isRepeated)
+    private func report(_ error: any Error, _ plan: MQTTPlan?, lossCause: String?) {
+        let text = MQTTAdvice.message(error, plan, lossCause: lossCause)
         guard text != lastProblem, !Task.isCancelled else { return }
         lastProblem = text
         let store = context.store.path
