@@ -9,8 +9,8 @@ package import TrackerCore
 /// - Queries: `GET URL/QUERY?userId=…`. The response is a list.
 ///
 /// Every request has the credential, if there is one. A 2xx response with JSON or without a body is a success. A 4xx
-/// response rejects the change, except 401, 403 and 407, which concern the credential. The client retries after these
-/// and any other response.
+/// response rejects the change, except 401, 403 and 407, which concern the credential, and 408, 425 and 429. The client
+/// retries after these and any other response.
 package struct SyncClient: Sendable {
     /// The base URL of operations and queries.
     package var base: URL
@@ -50,7 +50,7 @@ package struct SyncClient: Sendable {
             try store.finishSending(item, outcome, at: now())
             switch outcome {
             case .sent: pass.sent += 1
-            case .refused(let status) where (400..<500).contains(status): pass.rejected += 1
+            case .refused where outcome.isRejection: pass.rejected += 1
             default: pass.trouble = message(outcome, item.operation.rawValue)
             }
         }

@@ -54,6 +54,12 @@ package enum SendOutcome: Hashable, Sendable {
     /// The response is not from a sync server, for example from a captive portal.
     case invalidResponse
     case unreachable
+
+    /// Whether the server rejects the change itself. Timeouts and rate limits (408, 425, 429) are temporary.
+    package var isRejection: Bool {
+        guard case .refused(let status) = self else { return false }
+        return (400..<500).contains(status) && ![408, 425, 429].contains(status)
+    }
 }
 
 /// The queue of changes for the sync server. The store adds a row in the transaction of each change.
@@ -73,13 +79,13 @@ package struct Outbox: Hashable, Sendable {
         return nil
     }
 
-    /// Records a result: a success removes the change, a 4xx rejects it, any other failure doubles the wait. A newer
+    /// Records a result: a success removes the change, a rejection keeps it, any other failure doubles the wait. A newer
     /// change that has replaced `item` stays.
     package mutating func finish(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) {
         guard let index = items.firstIndex(of: item) else { return }
         switch outcome {
         case .sent: items.remove(at: index)
-        case .refused(let status) where (400..<500).contains(status):
+        case .refused(let status) where outcome.isRejection:
             items[index].rejection = "The server rejected it with HTTP status \(status)."
         case .refused, .unauthorised, .invalidResponse, .unreachable:
             items[index].attempts = items[index].attempts.saturatingAdd(1)

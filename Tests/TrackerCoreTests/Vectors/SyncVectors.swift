@@ -49,15 +49,18 @@ enum SyncVectors {
             #expect(received == ["1", "2", "3"])
             #expect(outbox.items.isEmpty && outbox.status == .idle)
         },
-        // 500 once: retried after a second with the same item id, so that the server can detect it.
+        // A server error, timeout or rate limit: retried after a second with the same item id, so that the server can
+        // detect it.
         Vector("E8-O2") {
-            var outbox = Outbox([item(1, "log1", "1")])
-            let now = Instant(seconds: 0)
-            let first = try #require(outbox.next(at: now))
-            outbox.finish(first, .refused(status: 500), at: now)
-            #expect(outbox.next(at: now) == nil)
-            let again = try #require(outbox.next(at: now.advanced(seconds: 1)))
-            #expect(again.id == first.id && again.attempts == 1)
+            for status in [500, 408, 425, 429] {
+                var outbox = Outbox([item(1, "log1", "1")])
+                let now = Instant(seconds: 0)
+                let first = try #require(outbox.next(at: now))
+                outbox.finish(first, .refused(status: status), at: now)
+                #expect(outbox.next(at: now) == nil)
+                let again = try #require(outbox.next(at: now.advanced(seconds: 1)))
+                #expect(again.id == first.id && again.attempts == 1)
+            }
         },
         Vector("E8-O3") {
             #expect((1...12).map(Outbox.backOffSeconds) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
