@@ -56,7 +56,7 @@ package struct CaptureConverter {
         func finishLog() throws {
             try reassembler.finish { try convertEvent($0, $1, at: nil) }
             try conversation?.finish(emit)
-            (reassembler, conversation, gate) = (ConversationReassembler(), nil, TrafficGate(filter))
+            (reassembler, conversation, gate, last) = (ConversationReassembler(), nil, TrafficGate(filter), nil)
         }
         func convert(_ path: String, _ survey: Survey) throws {
             var file = CaptureFile(path: path), hasStarted = false
@@ -102,7 +102,8 @@ package struct CaptureConverter {
             }
         }
         try finishLog()
-        try write(writer.takeOutput())
+        // If no input was readable, nothing is written, so that an existing file stays unchanged.
+        if firstError == nil || level != nil { try write(writer.takeOutput()) }
         if let firstError { throw firstError }
     }
 
