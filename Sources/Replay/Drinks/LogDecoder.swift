@@ -23,7 +23,7 @@ struct RecordBatch {
     }
 
     /// The number of records.
-    var count: Int { sources.reduce(0) { $0 + ($1.end - $1.start) / recordSize } }
+    var count: Int { sources.reduce(0) { $0 + $1.end - $1.start } / recordSize }
 
     /// Each record's 13 bytes with its packet.
     @inline(__always)
@@ -50,7 +50,7 @@ final class LogDecoder {
     private var sources: [RecordBatch.Source] = []
     private var length = 0
     private var received = 0
-    /// The values of the open frame, and the previous value, which starts at `previous`.
+    /// The values of the open frame. The last value starts at `previous`, and can be a message or of an earlier frame.
     private var values: [UInt8] = []
     private var previous = 0
     private var logAssembler: LogAssembler?
@@ -136,7 +136,7 @@ final class LogDecoder {
         sources.append(RecordBatch.Source(start: previous + start, end: values.count, frame: frame, time: time))
     }
 
-    /// Stores a value after those of the open frame. It replaces a message between them.
+    /// Stores a value after those of the open frame, in place of a message or of a value of an earlier frame.
     @inline(__always)
     private func store(_ value: RawSpan) {
         previous = sources.last?.end ?? 0
