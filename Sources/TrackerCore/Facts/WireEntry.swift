@@ -153,7 +153,7 @@ extension WireEntry: Codable {
         edit = Edit(
             key: try Self.text(parts, .key), ml: try parts.decode(Int.self, forKey: .ml),
             at: try Self.instant(parts.decode(Int64.self, forKey: .at), .at), zone: try Self.zone(parts))
-        guard case .drink = verdict, isDeleted, edit.map({ (1...100_000).contains($0.ml) }) ?? true else {
+        guard case .drink = verdict, isDeleted, let edit, (1...HealthFiles.maximumMl).contains(edit.ml) else {
             throw Malformed(description: "edit must replace a deleted drink with a valid amount")
         }
     }

@@ -149,11 +149,14 @@ package enum HealthFiles {
         }
     }
 
-    /// The amount in millilitres, rounded half up; `nil` below 0, above 100 litres, and for NaN.
+    /// The largest amount of an imported drink.
+    static let maximumMl = 100_000
+
+    /// The amount in millilitres, rounded half up; `nil` below 0, above `maximumMl`, and for NaN.
     package static func amount(_ value: Double, unit: String) -> Int? {
         guard let factor = millilitres(per: unit), value.isFinite else { return nil }
         let ml = value * factor
-        return ml >= 0 && ml <= 100_000 ? Int((ml + 0.5).rounded(.down)) : nil
+        return ml >= 0 && ml <= Double(maximumMl) ? Int((ml + 0.5).rounded(.down)) : nil
     }
 
     package static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
