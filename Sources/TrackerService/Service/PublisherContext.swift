@@ -4,18 +4,18 @@ package import TrackerCore
 
 /// The part of a running service that its publishers and notification senders use.
 package struct PublisherContext: Sendable {
-    package var store: TrackerStore
+    package let store: TrackerStore
     /// Creates an application API for one request.
-    package var tracker: @Sendable () throws -> TrackerAPI
+    package let tracker: @Sendable () throws -> TrackerAPI
     /// Returns the settings of the store, overridden by the configuration file.
-    package var settings: @Sendable () throws -> ServiceSettings
+    package let settings: @Sendable () throws -> ServiceSettings
     /// Returns whether Waterline is shown on other machines.
-    package var sharesWaterline: @Sendable () -> Bool
+    package let sharesWaterline: @Sendable () -> Bool
     /// Reports writes to the store by any process. If `nil`, the store is polled.
-    package var watch: StoreWatch?
-    package var log: Logger
+    package let watch: StoreWatch?
+    package let log: Logger
     /// Returns a random number from 0 to 1.
-    package var randomFraction: @Sendable () -> Double
+    package let randomFraction: @Sendable () -> Double
 
     package init(
         _ store: TrackerStore, tracker: @escaping @Sendable () throws -> TrackerAPI,
