@@ -133,10 +133,7 @@ final class ConversationReader {
         let id: Int
         let remote: ServerSide
         let host: ServerSide
-        /// The longest PDU that each end receives, by its request or response of an exchange. Both ends can start one.
-        var remoteMTU = ATTPDU.defaultMTU
-        var hostMTU = ATTPDU.defaultMTU
-        var mtu: Int { max(ATTPDU.defaultMTU, min(remoteMTU, hostMTU)) }
+        var mtu = ATTPDU.defaultMTU
         var lastObservation: ATTObservation?
 
         init(id: Int, remote: ServerSide, host: ServerSide) {
@@ -208,13 +205,11 @@ final class ConversationReader {
         if isFromServer {
             try receiveResponse(pdu, side, sides, observation)
         } else {
-            try receiveRequest(pdu, side, sides, observation)
+            try receiveRequest(pdu, side, observation)
         }
     }
 
-    private func receiveRequest(
-        _ pdu: ATTPDU, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
-    ) throws {
+    private func receiveRequest(_ pdu: ATTPDU, _ side: ServerSide, _ observation: ATTObservation) throws {
         if pdu.opcode.response != nil {
             if let reading = side.reading, !pdu.continuesRead(of: reading.handle, after: reading.bytes.count) {
                 try deliverReading(side)
@@ -222,8 +217,6 @@ final class ConversationReader {
             side.setPending(pdu, observation)
         }
         switch pdu {
-        case .exchangeMTURequest(let mtu):
-            if side.isHost { sides.remoteMTU = Int(mtu) } else { sides.hostMTU = Int(mtu) }
         case .writeRequest(let handle, let value): try write(value, to: handle, side, observation, .writeRequest)
         case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
             try write(value, to: handle, side, observation, .writeCommand)
@@ -252,9 +245,6 @@ final class ConversationReader {
     private func receiveResponse(
         _ pdu: ATTPDU, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
-        if case .exchangeMTUResponse(let mtu) = pdu {
-            if side.isHost { sides.hostMTU = Int(mtu) } else { sides.remoteMTU = Int(mtu) }
-        }
         guard let (request, sent) = side.takeRequest(of: pdu, observation.bearer) else { return }
         // With several bearers, another read can be waiting for its next part.
         switch request {
@@ -264,6 +254,9 @@ final class ConversationReader {
         onTransaction?(
             ATTTransaction(side: side, request: request, sent: sent, response: pdu, received: observation))
         switch (pdu, request) {
+        // Both ends can start an exchange.
+        case (.exchangeMTUResponse(let serverMTU), .exchangeMTURequest(let clientMTU)):
+            sides.mtu = max(ATTPDU.defaultMTU, Int(min(clientMTU, serverMTU)))
         case (.readResponse(let value), .readRequest(let handle)):
             side.reading = PartialValue(handle: handle, bytes: value, observation: observation)
             if value.count + 1 < sides.mtu { try deliverReading(side) }
