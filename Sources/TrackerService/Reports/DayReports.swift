@@ -4,6 +4,7 @@ package import TrackerCore
 // The JSON for scripts and pages (CLI spec C5): keys in lowerCamelCase, instants as ISO 8601 in UTC or as whole
 // seconds, `null` for unknown values.
 
+/// Reports contain only drinks that `TrackerAPI.report` returned, which hides a session from callers without access.
 extension StoredDrink: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
