@@ -313,7 +313,7 @@ import WebServer
         #expect(text.contains(#"data: {"dailyTotalMl":0,"percent":0}"#))
     }
 
-    @Test func `an event stream with parts sends no others`() async throws {
+    @Test func `an event stream with selected fields sends only their changes`() async throws {
         let server = try await TestServer()
         let total = try EventStream(server, "fields=dailyTotalMl")
         let sessions = try EventStream(server, "fields=dailyTotalMl,session")

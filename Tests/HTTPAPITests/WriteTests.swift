@@ -55,7 +55,7 @@ import TrackerService
     }
 
     /// A button of a notification from the shared time must not log water when sessions are private.
-    @Test(arguments: [true, false]) func `a Waterline action works while Waterline is shared`(isShared: Bool)
+    @Test(arguments: [true, false]) func `a Waterline action is rejected unless Waterline is shared`(isShared: Bool)
         async throws
     {
         let store = try TrackerStore(inMemory: "Etc/UTC")

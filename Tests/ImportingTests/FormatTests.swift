@@ -215,7 +215,7 @@ import TrackerCore
             ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200),
             ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil),
             ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
-        ] as [(String, Int?)]) func `a repeated JSON entry is read or rejected as a single one`(
+        ] as [(String, Int?)]) func `a JSON entry gives the same result alone and in a list`(
             entry: String, ml: Int?
         ) throws
     {

@@ -261,9 +261,9 @@ import Emulator
             // The lowest handle.
             [[0x09, 7, 1, 0, 2, 2, 0, 1, 0xFF]],
         ] as [[[UInt8]]])
-    func `contradictory tables give each handle once`(pduCount: [[UInt8]]) throws {
+    func `contradictory discovery responses are reported as a gap or give no services`(responses: [[UInt8]]) throws {
         var talk = Talk()
-        for answer in pduCount {
+        for answer in responses {
             talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28])
             talk.answer(answer)
         }

@@ -150,7 +150,9 @@ import TrackerCore
     }
 
     @Test(arguments: [("accumulate", 0.0, 0, 100), ("off", 1.0, 1, 0), ("perSip", -1.0, 0, 100)])
-    func `X1: sips count as water by the mode`(mode: String, value: Double, sinceWater: Int, adherence: Int) throws {
+    func `X1: waterline.bottleWater decides how sips count as water`(
+        mode: String, value: Double, sinceWater: Int, adherence: Int
+    ) throws {
         try store.changeSettings([("waterline.bottleWater", mode)], at("20:00"))
         _ = try store.startSession(at("21:00"))
         _ = try store.addLog(.drink(), at("21:10"))
