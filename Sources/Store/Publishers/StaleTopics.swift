@@ -11,7 +11,7 @@ package struct StaleTopics: Hashable, Sendable, Decodable, FetchableRecord {
 }
 
 extension TrackerStore {
-    /// Sets the broker's address. Topics at another address become stale. Those at an unknown address are at this one.
+    /// Sets the broker's address. Topics at another address become stale. Topics without an address get this one.
     package func setAddress(_ address: String, of name: String) throws {
         let isChange: Bool? = try first(
             """
