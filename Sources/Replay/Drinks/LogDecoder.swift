@@ -88,7 +88,8 @@ final class LogDecoder {
         previous = 0
     }
 
-    /// Adds a value in the middle of a frame that is one whole entry of records and not a repetition.
+    /// Adds a value that continues an open frame, if it is one whole entry of records and not a repetition.
+    /// - Returns: whether the value was added.
     @inline(__always)
     func appendNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
         guard length > 0, value.byteCount >= 2 + recordSize, received + value.byteCount < length, isEntry(value, at: 0),

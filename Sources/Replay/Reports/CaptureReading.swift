@@ -8,7 +8,7 @@ import FoundationEssentials
 /// (`{"command":{…}}`) and each delivery of a drink record, including duplicates (`{"drink":{…}}`). The keys are those
 /// of `waterh-replay commands` and `drinks --raw`.
 package struct CaptureReading: Sendable, Equatable {
-    /// The counts and the digest of the file; `nil` if an expectation has none.
+    /// The first line, with the counts and the digest of the file; `nil` if an expectation file has none.
     package var head: Row?
     package var commands: [Row] = []
     package var drinks: [Row] = []
