@@ -119,7 +119,7 @@ extension PollReport {
 }
 
 extension PollFailure {
-    /// The kind as text. An unreachable Bluetooth service does not mean that the adapter is missing.
+    /// The kind as text. If only bluetoothd is unreachable, the adapter is not called missing.
     package var headline: String {
         values["linkError"] == LinkError.Code.serviceLost.rawValue ? "Bluetooth not available" : kind.text
     }
