@@ -237,7 +237,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         }
     }
 
-    /// The exchange of a callback's pointer. The pointer is valid, because the exchange outlives its libcurl handle.
+    /// The exchange that a libcurl callback's pointer refers to. It is alive, because it outlives its libcurl handle.
     private static func of(_ owner: UnsafeMutableRawPointer?) -> OutgoingExchange? {
         owner.map { Unmanaged<OutgoingExchange>.fromOpaque($0).takeUnretainedValue() }
     }

@@ -125,7 +125,7 @@ enum FileHead {
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// The index of the text, after a byte order mark of UTF-8 and white space.
+    /// The index of the first byte after a UTF-8 byte order mark and white space.
     static func start(of head: [UInt8]) -> Int {
         let text = head.dropFirst(head.starts(with: byteOrderMark) ? byteOrderMark.count : 0)
         return text.firstIndex { !isSpace($0) } ?? text.endIndex
@@ -180,7 +180,7 @@ struct HealthProlog {
     /// contain its name.
     mutating func root(appending part: UnsafeRawBufferPointer) -> Int? {
         bytes += part
-        // The byte after the name must be known.
+        // The byte after the name decides whether the name is complete, so wait for it.
         while position + Self.rootName.count < bytes.count {
             let rest = bytes[position...]
             if isInComment, rest.starts(with: "-->".utf8) {
