@@ -26,6 +26,6 @@ package struct DBusFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package static let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
     package static let limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
     package static let failed = "org.freedesktop.DBus.Error.Failed"
-    /// The value cannot be encoded. An error of this project.
+    /// The value cannot be encoded. This name is not from the D-Bus specification, but of this project.
     package static let unsendable = "waterh.Error.Unsendable"
 }
