@@ -84,7 +84,7 @@ struct VerifyCommand: ParsableCommand {
         }
         return names.filter { name in
             let isText =
-                [".md", ".tsv", ".json", ".jsonl"].contains { name.lowercased().hasSuffix($0) }
+                [".md", ".tsv", ".json", ".jsonl", ".xml"].contains { name.lowercased().hasSuffix($0) }
                 || name.uppercased().hasPrefix("README")
             return !CaptureRun.isDirectory(path(name)) && !name.hasPrefix(".") && !isText
         } + orphans.map { String($0.dropLast(Self.suffix.count)) }

@@ -61,7 +61,7 @@ import Testing
         let name = "boost_one-record.hex"
         try copyCapture(name, to: folder)
         for odd in ["a <b> & \"c\".hex", "z # \\ \u{1B}[31m.hex"] { try folder.write("nothing", to: odd) }
-        let result = try await replay.run("verify \(folder.path) --tap --junit \(folder.file("report.xml.tsv"))")
+        let result = try await replay.run("verify \(folder.path) --tap --junit \(folder.file("report.xml"))")
         #expect(result.exitCode == 4)
         #expect(
             result.lines.prefix(3) == ["TAP version 13", "1..3", "not ok 1 - a <b> & \"c\".hex"]
@@ -69,13 +69,15 @@ import Testing
         #expect(result.lines.contains("not ok 3 - z \\# \\\\ \u{FFFD}[31m.hex"), "\(result.output)")
         let judge = try #require(Program(system: "xmllint"), "xmllint is not installed: run hardware/bench setup")
         func count(_ path: String) async throws -> String {
-            try await judge.run(["--xpath", "string(\(path))", folder.file("report.xml.tsv")]).output
+            try await judge.run(["--xpath", "string(\(path))", folder.file("report.xml")]).output
                 .trimmingCharacters(in: .newlines)
         }
         #expect(try await count("/testsuite/@tests") == "3")
         #expect(try await count("count(//failure)") == "2")
         #expect(try await count("//testcase[failure][1]/@name") == "a <b> & \"c\".hex")
         #expect(try await replay.run("verify \(folder.path) --update --tap").exitCode == 2)
+        // The report in the directory is not a capture.
+        #expect(try await replay.run("verify \(folder.path)").lines.last == "3 captures, 2 not as expected")
     }
 
     @Test(
