@@ -55,7 +55,7 @@ export default [
   [/^The file is longer than (\d+) MiB\..*$/, 'Die Datei hat mehr als $1 MiB: teile sie in mehrere Dateien. Nichts wurde importiert.'],
   [/^The file is compressed with gzip\..*$/, 'Das ist mit gzip gepackt: pack es erst aus. Nichts wurde importiert.'],
   [/^The file is a database, not a list of drinks\..*$/, 'Das ist eine Datenbank und keine Liste von Getränken. Nichts wurde importiert.'],
-  [/^(?:Line \d+: )?It is not text in UTF-8\..*$/, 'Die Datei ist kein Text in UTF-8: speichere sie so. Nichts wurde importiert.'],
+  [/^(?:Line \d+: )?The text is not UTF-8\..*$/, 'Die Datei ist kein Text in UTF-8: speichere sie als UTF-8. Nichts wurde importiert.'],
   [/^(?:Line (\d+): )?A quoted field does not end: .*$/, 'Ein Feld in Anführungszeichen endet nicht: die Datei ist abgeschnitten. Nichts wurde importiert.'],
   [/^Line (\d+): (.+) Nothing was imported\.$/, 'Zeile $1: $2 Nichts wurde importiert.'],
 

@@ -120,7 +120,7 @@ struct SeparatedValues {
         var isQuoted = false
         func endCell() throws(HealthFileError) {
             guard let text = String(validating: cell, as: UTF8.self) else {
-                throw HealthFileError(line: first, reason: "It is not text in UTF-8. Save the file as UTF-8.")
+                throw HealthFileError(line: first, reason: "The text is not UTF-8. Save the file as UTF-8.")
             }
             cells.append(text)
             cell.removeAll(keepingCapacity: true)
