@@ -64,7 +64,7 @@ actor BenchDayConnection {
     func readResponse() async throws -> [UInt8] { try await read(response) }
 
     private func read(_ target: RemoteCharacteristic?) async throws -> [UInt8] {
-        guard let target else { throw LinkError(.protocolViolation, "It does not have this characteristic.") }
+        guard let target else { throw LinkError(.protocolViolation, "The bottle does not have this characteristic.") }
         return try await request(.read(handle: target.handle), "no response to the read") {
             if case .read(target.handle, let value) = $0 { value } else { nil }
         }

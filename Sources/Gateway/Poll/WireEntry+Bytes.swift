@@ -13,7 +13,7 @@ extension WireEntry {
         case .drink(let at, _):
             if flag != 0 { return "its verdict is drink, but its bytes are not a drink" }
             if max(entry.received, now).seconds(to: at) > RecordResolver.maxLeadSeconds {
-                return "it was drunk after it was received"
+                return "it is dated after it was received"
             }
         case .notADrink(let reason):
             if (reason == "flag") != (flag != 0) || reason != "flag" && entry.amountMl > 0 {
