@@ -247,7 +247,7 @@ private struct PcapngEncoder: FormatEncoder {
         guard let record = try LinkRecord(packet, bytes, as: linkType) else { return false }
         let time = packet.time ?? .zero
         let nanoseconds = time.wholeSeconds * 1_000_000_000 + time.nanosecond
-        // Monitor records have the adapter in their header.
+        // Monitor records name the adapter in their own header, so that one interface is enough.
         let interface = interface(linkType == .monitor ? 0 : packet.adapter, &output)
         let isSimple = packet.time == nil && interface == 0
         var body: [UInt8] = []
