@@ -51,7 +51,7 @@ enum PollText {
             let facts = [
                 report.profile?.rawValue, report.model?.title, report.batteryPercent.map { "battery \($0) %" },
                 report.clockDriftSeconds.map {
-                    $0 == 0 ? "clock right" : "clock \(offset(abs($0))) \($0 < 0 ? "slow" : "fast")"
+                    $0 == 0 ? "clock right" : "clock \(PollReport.driftText($0))"
                 },
             ].compactMap { $0 }
             lines.append(([report.name.map { "\($0) (\(bottle))" } ?? bottle] + facts).joined(separator: ", "))
@@ -73,15 +73,6 @@ enum PollText {
             Adopted: \(report.name.map { "\($0) (\(identity))" } ?? identity). To poll another bottle, too: \
             waterh-gateway adopt ADDRESS
             """
-    }
-
-    private static func offset(_ seconds: Int) -> String {
-        switch seconds {
-        case ..<120: "\(seconds) s"
-        case ..<7_200: "\(seconds / 60) min"
-        case ..<172_800: "\(seconds / 3600) h"
-        default: "\(seconds / 86_400) d \(seconds % 86_400 / 3600) h"
-        }
     }
 
     private static func counts(_ report: PollReport) -> String {

@@ -58,6 +58,19 @@ package struct PollReport: Hashable, Sendable {
     package var failure: PollFailure?
     package var history = PollHistory()
 
+    /// A difference of clocks for display, such as `3 min slow`.
+    package static func driftText(_ drift: Int) -> String {
+        let seconds = drift.magnitude
+        let size =
+            switch seconds {
+            case ..<120: "\(seconds) s"
+            case ..<7_200: "\(seconds / 60) min"
+            case ..<172_800: "\(seconds / 3600) h"
+            default: "\(seconds / 86_400) d \(seconds % 86_400 / 3600) h"
+            }
+        return size + (drift < 0 ? " slow" : " fast")
+    }
+
     /// - Parameter failure: the error that ended the poll before it started.
     package init(failure: PollFailure? = nil) { self.failure = failure }
 }

@@ -27,9 +27,7 @@ extension Poll {
     /// Warns that the clock will be set. After a power loss the clock has no date, and so no drift.
     mutating func warnOfDrift() {
         guard let drift = report.clockDriftSeconds else { return }
-        let seconds = drift.magnitude
-        let size = seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
-        addDiagnostic(.warning, "The bottle's clock is \(size) \(drift < 0 ? "slow" : "fast") and will be set.")
+        addDiagnostic(.warning, "The bottle's clock is \(PollReport.driftText(drift)) and will be set.")
     }
 
     /// The command that shows today's amount on the bottle's screen. Before the first complete reading of the log, it
