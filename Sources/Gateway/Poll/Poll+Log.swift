@@ -374,8 +374,12 @@ extension Poll {
                 \(waiting == 1 ? "stays" : "stay") in the bottle until readings of the whole log agree.
                 """)
         }
-        if let note { addDiagnostic(report.complete ? .info : .warning, "About the log: \(note).") }
-        if let failure = logFailure(session, note, isLimited: isLimited) { return giveUp(failure) }
+        let failure = logFailure(session, note, isLimited: isLimited)
+        if let note {
+            let keepsAll = failure == nil && report.received > 0 && acknowledged.isEmpty && !options.keepsLog
+            addDiagnostic(report.complete && !keepsAll ? .info : .warning, "About the log: \(note).")
+        }
+        if let failure { return giveUp(failure) }
         try startNextStep(session)
     }
 
