@@ -108,7 +108,7 @@ extension TrackerStore {
             _ = try Claims(claimant: claimant, now: now).release(Self.claim(message, channel), db)
             guard state != .waiting else { return }
             try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
-            // Add the channel to the delivered notification: its delivery might have reached its time limit before this.
+            // The delivery that queued this notification might have timed out without this channel: add it here.
             if state == .sent { try NotificationTable.add(channel, to: message.announcement.id, db) }
         }
     }

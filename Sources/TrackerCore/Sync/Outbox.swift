@@ -79,8 +79,8 @@ package struct Outbox: Hashable, Sendable {
         return nil
     }
 
-    /// Records a result: a success removes the change, a rejection keeps it, any other failure doubles the wait. A newer
-    /// change that has replaced `item` stays.
+    /// Records a result: a success removes the change, a rejection keeps it, any other failure doubles the wait. A
+    /// newer change that has replaced `item` stays.
     package mutating func finish(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) {
         guard let index = items.firstIndex(of: item) else { return }
         switch outcome {
