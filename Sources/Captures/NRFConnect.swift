@@ -12,7 +12,8 @@ import Bluetooth
 ///     I  22:21:20.450  Notification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 50-54-00-…
 ///     A  22:21:20.450  "(0x) 50-54-00-…" received
 ///     I  22:21:21.000  Disconnected
-///     [22:21:20.4500] Normal: Updated Value of Characteristic FFE4 to 5054 000F …        (iOS)
+///     [22:21:20.4500] Normal: Updated Value of Characteristic FFE4 to 5054 000F …                  (iOS)
+///     22:21:20.4500,Connected Device,Normal,Updated Value of Characteristic FFE4 to 5054 000F …    (iOS, CSV)
 ///
 /// A line has a level (D V I A W E), a time of day and a message, separated by tabs. Times have no zone: read as UTC.
 /// Values are in the I lines, and an A line repeats the value. A log exported at the level "Application" has only the A
@@ -33,7 +34,8 @@ struct NRFConnectParser: LineParser {
         sniffLines(head, isLast: isLast) { line, _ in
             var line = line
             line.skipQuotes()
-            return line.hasPrefix("nRF Connect") || line.hasPrefix("nRF Toolbox") || Entry(line) != nil
+            return line.hasPrefix("nRF Connect") || line.hasPrefix("nRF Toolbox")
+                || line.hasPrefix("Timestamp,Source,Level,Line") || Entry(line) != nil
         }
     }
 
@@ -185,6 +187,8 @@ struct NRFConnectParser: LineParser {
                 line = line[bracket...].dropFirst()
                 guard let level = line.takeWord(), level.hasSuffix(":") else { return nil }
                 (timeOfDay, isApplication) = (time, false)
+            } else if let (time, text) = Self.csv(line) {
+                (timeOfDay, isApplication, line) = (time, false, text)
             } else {
                 guard let level = line.takeWord(), level.count == 1, "DVIAWE".utf8.contains(level[level.startIndex]),
                     let time = line.takeWord().flatMap({ TextTime.clock($0) })
@@ -193,6 +197,18 @@ struct NRFConnectParser: LineParser {
             }
             line.skipBlanks()
             message = line
+        }
+
+        private static let csvLevels = ["debug", "verbose", "info", "normal", "application", "warning", "error"]
+
+        /// The time and the message of a line `time,source,level,message`.
+        private static func csv(_ line: Text) -> (time: Duration, message: Text)? {
+            let fields = line.split(separator: UInt8(ascii: ","), maxSplits: 3)
+            guard fields.count == 4, let time = TextTime.clock(fields[0]),
+                csvLevels.contains(fields[2].string.lowercased())
+            else { return nil }
+            let quote = UInt8(ascii: "\"")
+            return (time, fields[3].first == quote ? fields[3].dropFirst().prefix { $0 != quote } : fields[3])
         }
 
         var hasValue: Bool {

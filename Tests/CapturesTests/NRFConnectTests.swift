@@ -77,6 +77,20 @@ import Testing
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "25337.212000000")
     }
 
+    @Test(arguments: ["Timestamp,Source,Level,Line\n", ""])
+    func `lines of the iOS format as CSV are parsed`(header: String) {
+        let text = """
+            07:02:17.2120,Connected Device,Debug,"[Callback] peripheral(peripheral, didUpdateValueFor: FFE4, error: nil)"
+            07:02:17.2120,Connected Device,Normal,Updated Value of Characteristic FFE4 to 5054 000F 0E06.
+            07:02:17.2120,Connected Device,Application,"5054 000F 0E06" value received.
+            07:02:18,Connected Device,normal,"Updated Value of Characteristic FFE4 to 5054 0000."
+            07:02:40.2420,Scanner,Normal,Scanner Off.\n
+            """
+        let reading = Reading(header + text)
+        #expect(reading.packets.map(\.bytes) == [bytes("50 54 00 0F 0E 06"), bytes("50 54 00 00")])
+        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "25337.212000000")
+    }
+
     @Test func `times of day continue after midnight`() {
         let value = "Notification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 00"
         let reading = Reading("nRF Connect, 2026-12-31\nI\t23:59:59.000\t\(value)\nI\t00:00:01.000\t\(value)\n")
