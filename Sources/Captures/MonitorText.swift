@@ -267,7 +267,8 @@ private struct MonitorFields {
             parts += bytes
         case "Peer address", "Address":
             guard let found = BluetoothAddress(String(rest.prefix(17))) else { return false }
-            address = address ?? found
+            // Of several advertising reports in one event, the first one with a name counts.
+            if self.name == nil { address = found }
         case "Name (complete)", "Name (short)": self.name = self.name ?? String(rest)
         default:
             return store(Self.bracketedNumber(line) ?? Self.hex(rest) ?? UInt64(rest), String(name))
@@ -317,7 +318,7 @@ private struct MonitorFields {
         case "Disconnect Complete":
             guard let handle, let status = code("Status") else { return nil }
             return [0x05, 4, status] + Self.littleEndianBytes(handle) + [code("Reason") ?? 0x13]
-        case "LE Advertising Report":
+        case "LE Advertising Report", "LE Extended Advertising Report":
             guard let address, let name = name?.utf8.prefix(29), let kind = code("Address type") else { return nil }
             return [0x3E, UInt8(14 + name.count), 2, 1, 0, kind & 1] + address.littleEndian + [
                 UInt8(2 + name.count), UInt8(1 + name.count), 9,

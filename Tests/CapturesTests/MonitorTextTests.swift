@@ -189,6 +189,42 @@ import Testing
             ])
     }
 
+    @Test func `names of extended advertisements are read from btmon text`() {
+        let text = """
+            > HCI Event: LE Meta Event (0x3e) plen 66                #1 [hci0] 1.5
+                  LE Extended Advertising Report (0x0d)
+                    Num reports: 2
+                    Entry 0
+                      Event type: 0x0000
+                        Props: 0x0000
+                        Data status: Complete
+                      Address type: Public (0x00)
+                      Address: 11:22:33:44:55:66 (OUI 11-22-33)
+                      Data length: 0x00
+                    Entry 1
+                      Event type: 0x0013
+                        Props: 0x0013
+                          Connectable
+                        Data status: Complete
+                      Legacy PDU Type: ADV_IND (0x0013)
+                      Address type: Public (0x00)
+                      Address: A4:C1:38:31:D1:D2 (Telink Semiconductor (Taipei) Co. Ltd.)
+                      Primary PHY: LE 1M
+                      RSSI: -60 dBm (0xc4)
+                      Direct address type: Public (0x00)
+                      Direct address: 00:00:00:00:00:00 (OUI 00-00-00)
+                      Data length: 0x08
+                    07 09 57 61 74 65 72 48                          ..WaterH
+                    Name (complete): WaterH
+
+            """
+        #expect(
+            Reading(text).packets.map(\.bytes) == [
+                bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")
+            ])
+        #expect(Reading(text).facts.skippedLines == 0)
+    }
+
     @Test func `incomplete packets are skipped and reported`() {
         let text = Self.text.replacing("  Data: 52500003020601", with: "  Data: 525000").replacing(
             "Client RX MTU: 517", with: "?")
