@@ -55,19 +55,22 @@ struct CloneCommand: ParsableCommand {
         try CaptureRun.checkOutputIsNotInput(output, files)
         let run = try CaptureRun()
         let reader = ProfileReader()
-        for (index, part) in try run.parts(files).enumerated() {
-            if index > 0 { reader.beginFile() }
-            // --from and --to can be relative to the start of each capture.
-            var filter = TrafficFilter()
-            (filter.from, filter.to) = (from, to)
-            var gate = TrafficGate(filter)
+        // --from and --to can be relative to the start of each capture.
+        var filter = TrafficFilter()
+        (filter.from, filter.to) = (from, to)
+        var log = LogState(), gate = TrafficGate(filter)
+        for part in try run.parts(files) {
             try run.read(part) { file in
                 do {
-                    try file.forEachEvent { packet in
+                    let error = try file.readEvents(continuing: &log) {
+                        reader.beginFile()
+                        gate = TrafficGate(filter)
+                    } onPacket: { packet in
                         gate.start(at: packet.time)
                     } _: { event, bytes in
                         if gate.passes(event, bytes) { try reader.receive(event, bytes) }
                     }
+                    if let error { throw error }
                 } catch let error as ProfileReaderError {
                     throw CommandFailure(.badInput, "\(error)")
                 }

@@ -26,21 +26,22 @@ struct DiffCommand: ParsableCommand {
         var readings: [CaptureReading] = []
         var isWhole = true
         for path in [first, second] {
-            var whole: CaptureReading?
-            for part in try run.parts(path, copiesPipes: true) {
-                try run.read(part, reportsTruncation: false) { _ in
-                    let reading = try CaptureReading(
-                        of: part.path, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
-                    if let readingError = part.readingError ?? reading.readingError {
-                        isWhole = false
-                        run.report("\(part.name): \(readingError)")
-                    }
-                    whole = whole ?? CaptureReading()
-                    whole?.commands += reading.commands
-                    whole?.drinks += reading.drinks
-                }
+            let parts = try run.parts(path, copiesPipes: true)
+            guard !parts.isEmpty else { continue }
+            var reading: CaptureReading
+            do {
+                reading = try CaptureReading(
+                    of: parts, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
+            } catch let error as CaptureFileError {
+                throw CommandFailure(.failed, error.description)
             }
-            if let whole { readings.append(whole) }
+            reading.head = nil
+            readings.append(reading)
+            for (part, error) in zip(parts, reading.readingErrors) {
+                guard let error = part.readingError ?? error else { continue }
+                isWhole = false
+                run.report("\(part.name): \(error)")
+            }
         }
         guard readings.count == 2 else { return try run.finish() }
         let comparison = ReadingComparison(

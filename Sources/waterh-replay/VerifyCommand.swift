@@ -95,11 +95,11 @@ struct VerifyCommand: ParsableCommand {
     private func reading(_ name: String) throws -> CaptureReading {
         do {
             let parts = try CaptureOpener().open(path(name)).parts
-            guard let part = parts.first, parts.count == 1 else {
+            guard parts.count == 1 else {
                 throw CommandFailure(
                     .badInput, "\(path(name)) has \(parts.count) captures; an expectation file is for one capture")
             }
-            return try CaptureReading(of: part.path, hostYear: DrinkReader.Options.hostYear)
+            return try CaptureReading(of: parts, hostYear: DrinkReader.Options.hostYear)
         } catch let error as CaptureError {
             throw CommandFailure(.badInput, error.description)
         } catch let error as CaptureFileError {
@@ -126,7 +126,7 @@ struct VerifyCommand: ParsableCommand {
         let destination = try OutputFile(path(name) + Self.suffix, mode: CaptureRun.filePermissions)
         try destination.write(Array(reading.text.utf8))
         try destination.commit()
-        if let readingError = reading.readingError { run.note("\(name): \(readingError)") }
+        for readingError in reading.readingErrors.compactMap(\.self) { run.note("\(name): \(readingError)") }
         return []
     }
 }

@@ -1,6 +1,7 @@
 import Bluetooth
 import BottleProtocol
 import Captures
+import Emulator
 import Foundation
 import Replay
 import Support
@@ -71,6 +72,40 @@ import Testing
             let made = try RewritingTests.convert(parts[0], parts[1], to: format, in: folder)
             #expect(try Self.drinks([made]) == whole, "cut before record \(cut + 1)")
         }
+    }
+
+    @Test func `a log split into files is compared, replayed and cloned as one log`() throws {
+        let folder = try TemporaryFolder()
+        let whole = try Self.results([Self.source])
+        for cut in stride(from: 10, to: try Self.btsnoop(Self.source).records.count, by: 12) {
+            let split = try Self.results(try Self.halves(folder, at: cut))
+            let comparison = ReadingComparison(ignoring: ["frame", "digest"])
+            #expect(comparison.differences(whole.reading, split.reading).isEmpty, "cut before record \(cut + 1)")
+            #expect(split.values == whole.values, "cut before record \(cut + 1)")
+            #expect(split.clones == whole.clones, "cut before record \(cut + 1)")
+        }
+    }
+
+    /// The reading, the values of the recorded responses, and the cloned profiles.
+    private static func results(_ paths: [String]) throws -> (
+        reading: CaptureReading, values: [[[UInt8]]], clones: [PeripheralProfile]
+    ) {
+        let parts = paths.map { CapturePart(path: $0) }
+        let profiles = ProfileReader()
+        var log = LogState()
+        for part in parts {
+            var file = CaptureFile(part)
+            let error = try file.readEvents(continuing: &log, onBegin: { profiles.beginFile() }) {
+                try profiles.receive($0, $1)
+            }
+            #expect(error == nil)
+        }
+        let script = try #require(ResponseScript.read(parts).scripts.first)
+        return (
+            try CaptureReading(of: parts, hostYear: 2026),
+            script.exchanges.map { [$0.request] + $0.values.map(\.bytes) },
+            profiles.finish().map(\.profile)
+        )
     }
 
     @Test func `records of a part without an address belong to the bottle that has them`() throws {

@@ -22,7 +22,7 @@ package struct ProfileReaderError: Error, Sendable, CustomStringConvertible {
 
 /// Generates device profiles of the peripherals in captures: advertisement, GATT table, values, conversations.
 ///
-/// Pass every event of `ConversationReassembler` in order, call `beginFile` before each further file, then `finish`.
+/// Pass every event of `ConversationReassembler` in order, call `beginFile` before a file with new connections, then `finish`.
 /// The discovery and the MTU exchange go to the table. Reads, writes and notifications go to the conversations.
 package final class ProfileReader {
     private static let maximumBytes = 64 << 20
@@ -41,7 +41,7 @@ package final class ProfileReader {
 
     package init() { observe() }
 
-    /// Starts the next capture file, with new connections. Equal addresses are the same peripheral in all files.
+    /// Starts a capture file with new connections. Equal addresses are the same peripheral in all files.
     package func beginFile() {
         endConnections()
         known = known.filter { $0.value.address != nil }

@@ -52,15 +52,8 @@ package final class DrinkReader: EventReader {
     /// to a stored property.
     private struct FileState {
         var hasStarted = false
-        var reassembler = ConversationReassembler()
+        var log = LogState()
         var conversation: ConversationReader?
-        var last: Duration?
-        var level: CaptureFormat.Level?
-
-        /// Whether a file with this first packet continues this one.
-        func isContinued(at time: Duration?, _ level: CaptureFormat.Level?) -> Bool {
-            level == self.level && level != .text && reassembler.isContinued(at: time, after: last)
-        }
     }
 
     /// Reads a capture. Connections that are still open continue in the next file.
@@ -74,19 +67,16 @@ package final class DrinkReader: EventReader {
         do {
             try file.forEachPacket { head in
                 // A text capture has its names before its first packet.
-                if !state.hasStarted { try? begin(&state, at: nil, .text) }
+                if !state.hasStarted { try? begin(&state, nil) }
                 addNames(from: head)
                 state.conversation = conversation
             } _: { packet, bytes in
-                if !state.hasStarted { try begin(&state, at: packet.time, packet.content.level) }
-                if let time = packet.time {
-                    state.last = time
-                    if hasFilter { gate.start(at: time) }
-                }
-                if state.level == nil { state.level = packet.content.level }
+                if !state.hasStarted { try begin(&state, packet) }
+                state.log.note(packet)
+                if hasFilter, let time = packet.time { gate.start(at: time) }
                 let conversation = state.conversation ?? makeConversation()
                 state.conversation = conversation
-                try state.reassembler.receive(packet, bytes) { event, pdu in
+                try state.log.reassembler.receive(packet, bytes) { event, pdu in
                     onEvent(event)
                     if hasFilter, !gate.passes(event, pdu) { return }
                     try conversation.receive(event, pdu)
@@ -104,10 +94,10 @@ package final class DrinkReader: EventReader {
         if isLast { try finishCapture() }
     }
 
-    private func begin(_ state: inout FileState, at time: Duration?, _ level: CaptureFormat.Level?) throws {
+    private func begin(_ state: inout FileState, _ packet: CapturePacket?) throws {
         state.hasStarted = true
-        if let lastFile, lastFile.isContinued(at: time, level) {
-            state.reassembler = lastFile.reassembler
+        if let lastFile, let packet, lastFile.log.isContinued(by: packet) {
+            state.log = lastFile.log
         } else {
             try finishCapture()
         }

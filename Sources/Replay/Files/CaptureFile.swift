@@ -104,18 +104,42 @@ package struct CaptureFile {
     private mutating func readEvents(
         _ onPacket: (CapturePacket) -> Void, _ body: ConversationHandler
     ) throws -> CaptureError? {
-        var reassembler = ConversationReassembler()
-        var failure: CaptureError?
+        var log = LogState()
+        let error = try readEvents(continuing: &log, onPacket: onPacket, body)
+        try log.reassembler.finish(body)
+        return error
+    }
+
+    /// Reads the next file of a log. Connections that were open at the end of the last file continue in it.
+    /// - Parameter onBegin: called first if the file does not continue the last one.
+    /// - Returns: the error in the bytes that ended the reading.
+    package mutating func readEvents(
+        continuing log: inout LogState, onBegin: () throws -> Void = {}, onPacket: (CapturePacket) -> Void = { _ in },
+        _ body: ConversationHandler
+    ) throws -> CaptureError? {
+        let onHead = onHead
+        var hasStarted = false
+        func begin(_ packet: CapturePacket?) throws {
+            hasStarted = true
+            if let packet, log.isContinued(by: packet) { return }
+            log = LogState()
+            try onBegin()
+        }
         do {
-            try forEachPacket { packet, bytes in
+            try forEachPacket(reportsHeader: onHead != nil) { head in
+                // A text capture has its names before its first packet.
+                if !hasStarted { try? begin(nil) }
+                onHead?(head)
+            } _: { packet, bytes in
+                if !hasStarted { try begin(packet) }
+                log.note(packet)
                 onPacket(packet)
-                try reassembler.receive(packet, bytes, body)
+                try log.reassembler.receive(packet, bytes, body)
             }
         } catch let error as CaptureError {
-            failure = error
+            return error
         }
-        try reassembler.finish(body)
-        return failure
+        return nil
     }
 
     /// Passes the rest of a file or pipe to `body` in blocks.
@@ -156,6 +180,25 @@ package struct CaptureFile {
             probe.facts.names != reader.facts.names || probe.facts.name != reader.facts.name
         else { return }
         onHead(probe.facts)
+    }
+}
+
+/// The state at the end of a file of a recorder's log, for a next file that continues it.
+package struct LogState {
+    var reassembler = ConversationReassembler()
+    private var last: Duration?
+    private var level: CaptureFormat.Level?
+
+    package init() {}
+
+    mutating func note(_ packet: CapturePacket) {
+        if let time = packet.time { last = time }
+        if level == nil { level = packet.content.level }
+    }
+
+    /// Whether a file with this first packet continues the log.
+    func isContinued(by packet: CapturePacket) -> Bool {
+        packet.content.level == level && level != .text && reassembler.isContinued(at: packet.time, after: last)
     }
 }
 

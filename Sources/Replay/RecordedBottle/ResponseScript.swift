@@ -18,35 +18,25 @@ package struct ResponseScript: Sendable {
 
     package typealias Reading = (scripts: [ResponseScript], readingError: String?)
 
-    /// The scripts of all bottles in captures, in order of first connection. A capture without a bottle is skipped if
-    /// another one has a bottle.
+    /// The scripts of all bottles in the captures of a log, in order of first traffic. Equal addresses are the same
+    /// bottle.
     /// - Returns: the scripts, and the error that ended the reading of the first truncated or damaged capture.
     /// - Throws: `ResponseScriptError` if there is no bottle or too much data; `CaptureFileError`.
     package static func read(_ parts: [CapturePart], given: GivenHandles = GivenHandles()) throws -> Reading {
-        var found: Reading = ([], nil)
-        var failure: ResponseScriptError?
+        let builder = ScriptBuilder(given: given)
+        var log = LogState(), readingError: String?, failure: String?
         for part in parts {
-            do {
-                let reading = try read(part, given)
-                found.scripts += reading.scripts
-                found.readingError = found.readingError ?? part.readingError ?? reading.readingError
-            } catch let error as ResponseScriptError {
-                failure = failure ?? error
+            var file = CaptureFile(part)
+            file.onHead = { builder.addNames(from: $0) }
+            builder.name = part.name
+            let error = try file.readEvents(continuing: &log, onBegin: { try builder.beginFile() }) {
+                try builder.receive($0, $1)
             }
+            readingError = readingError ?? part.readingError ?? error?.description
+            failure = failure ?? error.map { "\(part.name): \($0)" } ?? "no WaterH bottle in \(part.name)"
         }
-        if found.scripts.isEmpty, let failure { throw failure }
-        return found
-    }
-
-    private static func read(_ part: CapturePart, _ given: GivenHandles) throws -> Reading {
-        var file = CaptureFile(part)
-        let builder = ScriptBuilder(name: part.name, given: given)
-        let readingError = try file.feed([builder])?.description
         let scripts = try builder.finish()
-        guard !scripts.isEmpty else {
-            if let readingError { throw ResponseScriptError(description: "\(part.name): \(readingError)") }
-            throw ResponseScriptError(description: "no WaterH bottle in \(part.name)")
-        }
+        if scripts.isEmpty, let failure { throw ResponseScriptError(description: failure) }
         return (scripts, readingError)
     }
 }
@@ -80,43 +70,45 @@ package struct ResponseScriptError: Error, Sendable, CustomStringConvertible {
     package var description: String
 }
 
-/// Sorts the traffic of a capture into exchanges for each bottle.
-private final class ScriptBuilder: EventReader {
+/// Sorts the traffic of captures into exchanges for each bottle.
+private final class ScriptBuilder {
     /// The maximum size of a script, which is kept in memory: more than any session of a real bottle.
     private static let maximumBytes = 64 << 20
     /// The maximum delay of a value. Wrong times of a damaged capture could exceed the range of a clock.
     private static let longestDelay = Duration.seconds(86_400)
 
     /// The name of the capture, for messages.
-    private let name: String
+    var name = ""
     private let given: GivenHandles
     private var conversation: ConversationReader?
-    private var drafts: [ObjectIdentifier: Draft] = [:]
+    private var drafts: [Draft] = []
+    private var draftsByPeer: [ObjectIdentifier: Draft] = [:]
     private var transfers: [ObservedTransfer] = []
     private var bytes = 0
     /// The last request on each open connection, with its time.
     private var openRequests: [Int: (draft: Draft, time: Duration?)] = [:]
 
     private final class Draft {
-        let peer: BottlePeer
+        /// The bottle in each file.
+        var peers: [BottlePeer] = []
         var exchanges: [RecordedExchange] = []
         var records: [[UInt8]] = []
         /// The numbers of the records, from 1.
         var numbers: [[UInt8]: UInt64] = [:]
-
-        init(_ peer: BottlePeer) { self.peer = peer }
     }
 
-    init(name: String, given: GivenHandles) {
-        self.name = name
-        self.given = given
+    init(given: GivenHandles) { self.given = given }
+
+    /// Starts a file with new connections.
+    func beginFile() throws {
+        try conversation?.finish()
+        openRequests = [:]
         let reader = ConversationReader(given: given) { [unowned self] traffic, origin in add(traffic, origin) }
         reader.onValue = { [unowned self] value in transfers.append(value) }
         conversation = reader
     }
 
     func addNames(from head: CaptureFileFacts) { conversation?.addNames(from: head) }
-    func start(at time: Duration) {}
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         if case .disconnected(let connection, _) = event { openRequests[connection.id] = nil }
@@ -133,23 +125,28 @@ private final class ScriptBuilder: EventReader {
 
     func finish() throws -> [ResponseScript] {
         try conversation?.finish()
-        return (conversation?.peers ?? []).compactMap { peer in
-            guard let draft = drafts[ObjectIdentifier(peer)], peer.isBottle || !draft.exchanges.isEmpty else {
-                return nil
-            }
+        return drafts.compactMap { draft in
+            let peers = draft.peers.lazy
+            guard peers.contains(where: \.isBottle) || !draft.exchanges.isEmpty else { return nil }
             let isDraft = draft.exchanges.contains { $0.command.requestsLog && $0.request.count == 1 }
-            var script = ResponseScript(profile: peer.profile ?? (isDraft ? .draft : .retail))
-            (script.address, script.name, script.model) = (peer.address, peer.name, peer.model)
+            var script = ResponseScript(profile: peers.compactMap(\.profile).first ?? (isDraft ? .draft : .retail))
+            script.address = peers.compactMap(\.address).first
+            script.name = peers.compactMap(\.name).first
+            script.model = peers.compactMap(\.model).first
             (script.exchanges, script.records) = (draft.exchanges, draft.records)
             return script
         }
     }
 
     private func draft(_ peer: BottlePeer) -> Draft {
-        if let known = drafts[ObjectIdentifier(peer)] { return known }
-        let new = Draft(peer)
-        drafts[ObjectIdentifier(peer)] = new
-        return new
+        if let known = draftsByPeer[ObjectIdentifier(peer)] { return known }
+        let address = peer.address
+        let known = drafts.first { $0.peers.contains { address != nil && $0.address == address } }
+        let draft = known ?? Draft()
+        if known == nil { drafts.append(draft) }
+        draft.peers.append(peer)
+        draftsByPeer[ObjectIdentifier(peer)] = draft
+        return draft
     }
 
     private func add(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
@@ -177,7 +174,8 @@ private final class ScriptBuilder: EventReader {
     private func add(_ transfer: ObservedTransfer) {
         guard case .response = transfer.side.role(of: transfer.handle, given), transfer.kind.direction == .received
         else { return }
-        guard let request = openRequests[transfer.side.connection.id], request.draft.peer === transfer.side.peer,
+        guard let request = openRequests[transfer.side.connection.id],
+            request.draft === draftsByPeer[ObjectIdentifier(transfer.side.peer)],
             let last = request.draft.exchanges.indices.last
         else { return }
         let delay = transfer.time.flatMap { time in request.time.map { time - $0 } } ?? .zero

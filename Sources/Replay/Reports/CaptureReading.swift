@@ -12,14 +12,12 @@ package struct CaptureReading: Sendable, Equatable {
     package var head: Row?
     package var commands: [Row] = []
     package var drinks: [Row] = []
-    package var readingError: String?
+    /// The error that ended the reading of each file; `nil` if it was read to its end.
+    package private(set) var readingErrors: [String?] = []
     package private(set) var text = ""
 
-    package init() {}
-
-    /// Reads a whole capture. An error in its bytes sets `readingError`; the data before the error is kept.
-    package init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
-        var file = CaptureFile(path: path)
+    /// Reads the captures of a log. An error in their bytes is in `readingErrors`; the data before the error is kept.
+    package init(of parts: [CapturePart], hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
         var head: [UInt8] = [], commands: [UInt8] = [], drinks: [UInt8] = []
         let headOut = LineBuffer { head += $0 }
         let commandOut = LineBuffer { commands += $0 }, commandLines = CommandLines(commandOut)
@@ -31,35 +29,43 @@ package struct CaptureReading: Sendable, Equatable {
             drinkLines.object(delivery)
             drinkOut.put("}\n")
         }
-        var pdus = 0, commandCount = 0
+        var pdus = 0, commandCount = 0, packets = 0, format: CaptureFormat?, errors: [String?] = []
         reader.onCommand = { command in
             commandCount += 1
             commandOut.put(#"{"command":"#)
             commandLines.object(command)
             commandOut.put("}\n")
         }
-        let countPDUs: (ConversationEvent, RawSpan) -> Void = { event, _ in
-            if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
+        for (index, part) in parts.enumerated() {
+            var file = CaptureFile(path: part.path), error: String?
+            do {
+                try reader.read(&file, isLast: index == parts.count - 1) { event in
+                    if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
+                }
+            } catch let caught as CaptureError {
+                error = caught.description
+            }
+            errors.append(error)
+            packets += file.facts.packets
+            format = format ?? file.facts.format
         }
-        let error = try file.feed([reader], onEvent: countPDUs)?.description
         let bottles = reader.peers.filter(\.isBottle).map { $0.address?.description ?? "?" }.joined(separator: " ")
-        try reader.finishCapture()
         headOut.put(#"{"capture":{"format":"#)
-        headOut.put(json: file.facts.format?.description)
+        headOut.put(json: format?.description)
         headOut.put(
             text: """
-                ,"packets":\(file.facts.packets),"attPDUs":\(pdus),"bottles":"\(bottles)",\
+                ,"packets":\(packets),"attPDUs":\(pdus),"bottles":"\(bottles)",\
                 "drinks":\(reader.tally.drinks),"millilitres":\(reader.tally.millilitres),\
                 "commands":\(commandCount),"unfinishedTransfers":\(reader.tally.unfinishedTransfers),"trouble":
                 """)
-        headOut.put(json: error)
+        headOut.put(json: errors.first ?? nil)
         headOut.put(#","digest":"#)
-        headOut.put(json: try Self.digest(path))
+        headOut.put(json: try parts.first.map { try Self.digest($0.path) })
         headOut.put("}}\n")
         for out in [headOut, commandOut, drinkOut] { try out.flush() }
         let lines = String(decoding: head + commands + drinks, as: UTF8.self)
         self = try CaptureReading(expectation: lines)
-        (readingError, text) = (error, lines)
+        (readingErrors, text) = (errors, lines)
     }
 
     /// Parses an expectation file.
