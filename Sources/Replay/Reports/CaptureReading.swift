@@ -36,10 +36,10 @@ package struct CaptureReading: Sendable, Equatable {
             commandLines.object(command)
             commandOut.put("}\n")
         }
-        for (index, part) in parts.enumerated() {
+        for part in parts {
             var file = CaptureFile(path: part.path), error: String?
             do {
-                try reader.read(&file, isLast: index == parts.count - 1) { event in
+                try reader.read(&file, isLast: false) { event in
                     if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
                 }
             } catch let caught as CaptureError {
@@ -50,6 +50,7 @@ package struct CaptureReading: Sendable, Equatable {
             format = format ?? file.facts.format
         }
         let bottles = reader.peers.filter(\.isBottle).map { $0.address?.description ?? "?" }.joined(separator: " ")
+        try reader.finishCapture()
         headOut.put(#"{"capture":{"format":"#)
         headOut.put(json: format?.description)
         headOut.put(
