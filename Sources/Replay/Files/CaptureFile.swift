@@ -110,7 +110,8 @@ package struct CaptureFile {
         return error
     }
 
-    /// Reads the next file of a log. Connections that were open at the end of the last file continue in it.
+    /// Reads the next file of a log. Connections that were open at the end of the last file continue in it, as do the
+    /// packet numbers.
     /// - Parameter onBegin: called first if the file does not continue the last one.
     /// - Returns: the error in the bytes that ended the reading.
     package mutating func readEvents(
@@ -118,10 +119,13 @@ package struct CaptureFile {
         _ body: ConversationHandler
     ) throws -> CaptureError? {
         let onHead = onHead
-        var hasStarted = false
+        var hasStarted = false, earlierPackets = 0
         func begin(_ packet: CapturePacket?) throws {
             hasStarted = true
-            if let packet, log.isContinued(by: packet) { return }
+            if let packet, log.isContinued(by: packet) {
+                earlierPackets = log.packets
+                return
+            }
             log = LogState()
             try onBegin()
         }
@@ -132,6 +136,8 @@ package struct CaptureFile {
                 onHead?(head)
             } _: { packet, bytes in
                 if !hasStarted { try begin(packet) }
+                var packet = packet
+                packet.number += earlierPackets
                 log.note(packet)
                 onPacket(packet)
                 try log.reassembler.receive(packet, bytes, body)
@@ -188,10 +194,13 @@ package struct LogState {
     var reassembler = ConversationReassembler()
     private var last: Duration?
     private var level: CaptureFormat.Level?
+    /// The number of the last packet.
+    private(set) var packets = 0
 
     package init() {}
 
     mutating func note(_ packet: CapturePacket) {
+        packets = packet.number
         if let time = packet.time { last = time }
         if level == nil { level = packet.content.level }
     }
