@@ -80,7 +80,7 @@ import Testing
     @Test(arguments: ["Timestamp,Source,Level,Line\n", ""])
     func `lines of the iOS format as CSV are parsed`(header: String) {
         let text = """
-            07:02:17.2120,Connected Device,Debug,"[Callback] peripheral(peripheral, didUpdateValueFor: FFE4, error: nil)"
+            07:02:17.2120,Connected Device,Debug,"[Callback] peripheral(peripheral, didUpdateValueFor: FFE4)"
             07:02:17.2120,Connected Device,Normal,Updated Value of Characteristic FFE4 to 5054 000F 0E06.
             07:02:17.2120,Connected Device,Application,"5054 000F 0E06" value received.
             07:02:18,Connected Device,normal,"Updated Value of Characteristic FFE4 to 5054 0000."

@@ -23,7 +23,7 @@ package struct ProfileReaderError: Error, Sendable, CustomStringConvertible {
 /// Generates device profiles of the peripherals in captures: advertisement, GATT table, values, conversations.
 ///
 /// Pass every event of `ConversationReassembler` in order, call `beginFile` before a file with new connections, then
-/// `finish`. The discovery and the MTU exchange go to the table. Reads, writes and notifications go to the conversations.
+/// `finish`. The discovery and the MTU exchange go to the table, and all other traffic to the conversations.
 package final class ProfileReader {
     private static let maximumBytes = 64 << 20
     /// The estimated memory in bytes for a peripheral or a connection, in addition to its PDUs.
