@@ -3,6 +3,7 @@
 
 usage: pack.py PRODUCTS MACHINE DOCS FOLDER      PRODUCTS: the folder of a static release build; MACHINE: the result of `vm --ship`;
                                                  DOCS: the result of hardware/docs; FOLDER: for the packages
+       pack.py PRODUCTS FOLDER                   only those with the programs
        pack.py --tree PRODUCTS FOLDER            write the package's files without the programs
 
 All times are the commit's (or SOURCE_DATE_EPOCH), all owners are root, and all lists are sorted: two runs have identical results.
@@ -117,10 +118,10 @@ def own_copyright():
             + stanza("*", "Expat", read(ROOT / "LICENSE")))
 
 
-def copyright_text():
+def copyright_text(products):
     """The licences of the programs and of all linked libraries."""
     parts, apache = [own_copyright()], [stanza("linked/swift-runtime/*", "Apache-2.0", "Copyright Apple Inc. and the Swift project authors")]
-    for folder in sorted(ROOT.glob(".build/package/checkouts/*")) or sorted(ROOT.glob(".build/checkouts/*")):
+    for folder in sorted(products.resolve().parents[1].glob("checkouts/*")):
         found = next(filter(Path.exists, (folder / "LICENSE.txt", folder / "LICENSE")), None)
         text = read(found) if found else ""
         if "Apache License" in text:
@@ -161,7 +162,7 @@ def share_tree(products, share):
     put(share / "waterh/waterh.lua", output(products / "waterh-replay", "dissector", timeout=60))
     doc = share / "doc/waterh"
     put(doc / "README.md.gz", gzipped(read(ROOT / "README.md")))
-    put(doc / "copyright", copyright_text())
+    put(doc / "copyright", copyright_text(products))
     put(doc / "changelog.gz", gzipped(changelog()))
     put_all(doc / "examples/ci", "hardware/ci/*")
     for name in ("waterh-nginx.conf", "disconnect-at-once.conf"):
@@ -391,11 +392,13 @@ def archive(products, out):
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "--tree":
         return tree(Path(sys.argv[2]), Path(sys.argv[3]), programs=False)
-    if len(sys.argv) != 5:
+    if len(sys.argv) not in (3, 5):
         sys.exit(__doc__)
-    products, shipped, site, out = map(Path, sys.argv[1:])
+    products, *others, out = map(Path, sys.argv[1:])
     out.mkdir(parents=True, exist_ok=True)
-    results = {"package": package(products, out), "symbols": symbols(products, out), "archive": archive(products, out), "machine": machine(shipped, out), "documentation": documentation(site, out)}
+    results = {"package": package(products, out), "symbols": symbols(products, out), "archive": archive(products, out)}
+    if others:
+        results |= {"machine": machine(others[0], out), "documentation": documentation(others[1], out)}
     print(json.dumps({name: str(path) for name, path in results.items()} | {"bytes": results["package"].stat().st_size}))
 
 

@@ -61,7 +61,7 @@ def wheel(products, out):
             "METADATA": METADATA.format(version=name.removeprefix("waterh_bottle-")),
             "WHEEL": f"Wheel-Version: 1.0\nGenerator: waterh-bench\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n",
             "entry_points.txt": "[console_scripts]\nwaterh-emulator = waterh_bottle:run_emulator\n\n[pytest11]\nwaterh_bottle = waterh_bottle.plugin\n",
-            "licenses/copyright": pack.copyright_text()}.items()}
+            "licenses/copyright": pack.copyright_text(products)}.items()}
         record = f"{name}.dist-info/RECORD"
         lines = [f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data[path]).digest()).rstrip(b'=').decode()},{len(data[path])}\n" for path in sorted(data)]
         data[record] = "".join([*lines, f"{record},,\n"]).encode()
