@@ -298,7 +298,7 @@ def package(products, out):
     def fill(folder):
         tree(products, folder)
         # Foundation reads time zones from tzdata.
-        depends = sorted(linked_packages(*sorted((folder / "usr/bin").iterdir())) + ["tzdata"])
+        depends = sorted(linked_packages(folder / "usr/bin" / manual.COMMANDS[0]) + ["tzdata"])
         return {"depends": ", ".join(depends), "schema": " ".join(read(folder / "usr/share/waterh/schema").split())}
 
     return build_package("waterh", fill, out, scripts=("preinst", "postinst", "prerm", "postrm"))
