@@ -18,7 +18,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import tempfile
 import textwrap
@@ -67,8 +66,10 @@ def version():
     return f"{number}+git{time.strftime('%Y%m%d.%H%M%S', time.gmtime(epoch()))}{changed}"
 
 
-def architecture():
-    return output("dpkg", "--print-architecture").strip()
+@functools.cache
+def architecture(kind="ARCH"):
+    """A name of the packages' architecture; DEB_HOST_ARCH sets another one."""
+    return output("dpkg-architecture", f"-qDEB_HOST_{kind}").strip()
 
 
 def put(target, text=None, source=None, mode=0o644):
@@ -196,7 +197,7 @@ def tree(products, folder, programs=True):
     put(folder / "etc/waterh/waterh.toml", source=HERE / "waterh.toml", mode=0o640)
     put(folder / "usr/share/lintian/overrides/waterh", source=HERE / "debian/lintian-overrides")
     # Wireshark and tshark read their plugins there.
-    plugins = folder / "usr/lib" / sysconfig.get_config_var("MULTIARCH") / "wireshark/plugins"
+    plugins = folder / "usr/lib" / architecture("MULTIARCH") / "wireshark/plugins"
     plugins.mkdir(parents=True, exist_ok=True)
     (plugins / "waterh.lua").symlink_to("../../../../share/waterh/waterh.lua")
     if programs:
@@ -230,7 +231,8 @@ def copy_stripped(source, target):
 
 def libraries(program):
     """The paths of a program's libraries by name, except those of glibc."""
-    text = output("ldd", program)
+    # The same as ldd, which lists only libraries of this machine's architecture.
+    text = output(program.absolute(), env=os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"})
     if "not found" in text:
         raise manual.InvalidManual(f"a library of {program} is missing:\n{text}")
     return {name: path for name, path in re.findall(r"^\s*(\S+) => (/\S+) ", text, re.M) if not GLIBC.match(name)}
@@ -356,7 +358,7 @@ def documentation(site, out):
 
 def archive(products, out):
     """Makes the archive for other distributions; returns its path."""
-    name = f"waterh-{version()}-{os.uname().machine}"
+    name = f"waterh-{version()}-{architecture('GNU_CPU')}"
     with tempfile.TemporaryDirectory() as work_folder:
         folder = Path(work_folder, name)
         commands(products, folder / "bin")

@@ -44,7 +44,7 @@ def contents(products, work_folder):
         pack.copy_library(path, files[name], search)
     symbols = "".join(pack.output("objdump", "-T", files[name]) for name in binaries)
     newest = max(map(int, re.findall(r"\bGLIBC_2\.(\d+)\b", symbols)))
-    return files, pack.licences(libraries.values()), f"manylinux_2_{newest}_{os.uname().machine}"
+    return files, pack.licences(libraries.values()), f"manylinux_2_{newest}_{pack.architecture('GNU_CPU')}"
 
 
 def wheel(products, out):
