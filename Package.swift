@@ -109,7 +109,7 @@ let package = Package(
         target(
             "Notifications", ["Cryptography", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging]),
         target(
-            "PostgreSQL", ["CLibPQ", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities"],
+            "PostgreSQL", ["CLibPQ", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging],
             resources: [.embedInCode("schema.sql")]),
         target(
             "WebServer",
@@ -135,7 +135,7 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "BlueZ", "Bluetooth", "BottleProtocol", "Captures", "PostgreSQL", "Store", "TrackerCore",
-                "TrackerService",
+                "TrackerService", logging,
             ],
             swiftSettings: strict),
 
@@ -186,7 +186,7 @@ let package = Package(
             ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerSupport", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore", "TrackerSupport"]),
-        tests("PostgreSQLTests", ["PostgreSQL", "TrackerService", "Store", "TrackerCore"]),
+        tests("PostgreSQLTests", ["PostgreSQL", "TrackerService", "Store", "TrackerCore", "TrackerSupport"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("CommandSupportTests", ["CommandSupport", "BlueZ", "Bluetooth", "DBus", "DBusSupport", logging]),
         // Bottle, link, poll and journal on simulated time, with faults.

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import PostgreSQL
 import Store
 import TrackerCore
@@ -31,7 +32,8 @@ enum PostgresBenchmarks {
 
     private static func publisher(_ store: TrackerStore, _ url: String) throws -> PostgresPublisher {
         PostgresPublisher(
-            .init(plan: try PostgresPlan(url: url), tracker: { tracker(store) }, version: "benchmark"))
+            try PostgresPlan(url: url), tracker: { tracker(store) }, version: "benchmark",
+            log: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() })
     }
 
     private static func send(_ store: TrackerStore, _ url: String) async throws {

@@ -1,3 +1,4 @@
+package import Logging
 package import Store
 import TrackerCore
 package import TrackerService
@@ -9,54 +10,41 @@ import Utilities
 /// of the last change, in the same transaction as the change. So a change is neither lost nor written twice, and a
 /// database that was restored from a backup receives what it lost.
 package actor PostgresPublisher {
-    package struct Dependencies: Sendable {
-        package var plan: PostgresPlan
-        /// Creates an application API for one request.
-        package var tracker: @Sendable () throws -> TrackerAPI
-        /// The version of this program.
-        package var version: String
-        /// Reports writes to the store. If `nil`, the store is polled.
-        package var watch: StoreWatch?
-        package var log: @Sendable (LogEvent) -> Void
-        /// Returns a random number from 0 to 1.
-        package var randomFraction: @Sendable () -> Double
-
-        package init(
-            plan: PostgresPlan, tracker: @escaping @Sendable () throws -> TrackerAPI, version: String,
-            watch: StoreWatch? = nil, log: @escaping @Sendable (LogEvent) -> Void = { _ in },
-            randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }
-        ) {
-            (self.plan, self.tracker, self.version) = (plan, tracker, version)
-            (self.watch, self.log, self.randomFraction) = (watch, log, randomFraction)
-        }
-    }
-
-    /// Events for the log; a repeated one is reported once.
-    package enum LogEvent: Hashable, Sendable {
-        /// All drinks of the store are in the database.
-        case complete(String)
-        case failed(String)
-        case resumed
-    }
-
     package static let name = "postgres"
     /// The longest time between two reports to the database.
     private static let reportInterval = Duration.seconds(900)
     /// The interval between checks for changes without file events.
     private static let checkInterval = Duration.seconds(2)
 
-    private nonisolated let dependencies: Dependencies
+    private nonisolated let plan: PostgresPlan
+    private nonisolated let tracker: @Sendable () throws -> TrackerAPI
+    private nonisolated let version: String
+    private nonisolated let watch: StoreWatch?
+    private nonisolated let log: Logger
+    private nonisolated let randomFraction: @Sendable () -> Double
     private let pause = Pause()
     private var lastProblem: String?
     private var lastReport: ContinuousClock.Instant?
     /// The number of drinks in a transaction: smaller after a timeout.
     private var limit = PostgresSession.limit
 
-    package init(_ dependencies: Dependencies) { self.dependencies = dependencies }
+    /// - Parameters:
+    ///   - tracker: creates an application API for one request.
+    ///   - version: the version of this program.
+    ///   - watch: reports writes to the store. If `nil`, the store is polled.
+    ///   - randomFraction: returns a random number from 0 to 1.
+    package init(
+        _ plan: PostgresPlan, tracker: @escaping @Sendable () throws -> TrackerAPI, version: String,
+        watch: StoreWatch? = nil, log: Logger,
+        randomFraction: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+    ) {
+        (self.plan, self.tracker, self.version, self.watch) = (plan, tracker, version, watch)
+        (self.log, self.randomFraction) = (log, randomFraction)
+    }
 
     /// Makes the store record changes for the database. Call it before any drink is stored.
     package nonisolated func prepare() {
-        if let tracker = try? dependencies.tracker() { _ = try? Self.open(tracker) }
+        if let tracker = try? self.tracker() { _ = try? Self.open(tracker) }
     }
 
     private static func open(_ tracker: TrackerAPI) throws -> Publisher {
@@ -73,7 +61,7 @@ package actor PostgresPublisher {
     /// Runs until its task is cancelled.
     package func run() async {
         var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
-        let following = DayObserver.waking(dependencies.watch) { await self.checkNow() }
+        let following = DayObserver.waking(watch) { await self.checkNow() }
         defer { following?.cancel() }
         while !Task.isCancelled {
             do {
@@ -88,7 +76,7 @@ package actor PostgresPublisher {
             } catch {
                 report(error)
                 if (error as? PostgresFailure)?.isTimeout == true { limit = max(100, limit / 4) }
-                try? await Task.sleep(for: backoff.next(jitter: dependencies.randomFraction()))
+                try? await Task.sleep(for: backoff.next(jitter: randomFraction()))
             }
         }
     }
@@ -98,9 +86,9 @@ package actor PostgresPublisher {
 
     /// Writes all drinks that the database does not have, and reports the state of the gateway.
     package func send() async throws {
-        let tracker = try dependencies.tracker()
+        let tracker = try self.tracker()
         let (store, publisher) = (tracker.store, try Self.open(tracker))
-        var session = try await PostgresSession(dependencies.plan)
+        var session = try await PostgresSession(plan)
         if let other = session.store, other != publisher.id { throw PostgresFailure.otherStore }
         let isKnown =
             try session.store != nil && session.epoch == store.drinkEpoch() && session.position == publisher.position
@@ -113,7 +101,7 @@ package actor PostgresPublisher {
             try store.confirmChanges(of: Self.name, through: last.sequence)
         }
         try await session.report(
-            store.settings(), zone: tracker.zone, bottles: store.bottles(), version: dependencies.version)
+            store.settings(), zone: tracker.zone, bottles: store.bottles(), version: version)
         lastReport = .now
     }
 
@@ -139,7 +127,7 @@ package actor PostgresPublisher {
         }
         try await session.adopt(epoch: epoch, position: position)
         try store.confirmChanges(of: Self.name, through: position)
-        dependencies.log(.complete("\(dependencies.plan)"))
+        log.notice("PostgreSQL: all drinks are in \(plan).")
     }
 
     /// The drinks after a number; `nil` if there are none.
@@ -157,27 +145,27 @@ package actor PostgresPublisher {
         guard lastProblem == nil, let lastReport, ContinuousClock.now - lastReport < Self.reportInterval else {
             return true
         }
-        return try dependencies.tracker().store.waitingChanges(for: Self.name) > 0
+        return try tracker().store.waitingChanges(for: Self.name) > 0
     }
 
     private func report(_ error: any Error) {
         let text = (error as? any Problem)?.sentence ?? "\(error)"
         guard text != lastProblem, !Task.isCancelled else { return }
         lastProblem = text
-        dependencies.log(.failed(text))
+        log.warning("PostgreSQL: \(asSentence(text)) It is retried automatically.")
         recordProblem()
     }
 
     private func resumed() {
         guard lastProblem != nil else { return recordProblem() }
         lastProblem = nil
-        dependencies.log(.resumed)
+        log.notice("PostgreSQL continues.")
         recordProblem()
     }
 
     /// Stores the error, which `status` and `doctor` show.
     private func recordProblem() {
-        if let tracker = try? dependencies.tracker() {
+        if let tracker = try? self.tracker() {
             try? tracker.store.recordProblem(lastProblem, of: Self.name, at: tracker.now)
         }
     }

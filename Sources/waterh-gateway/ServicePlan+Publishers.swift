@@ -56,16 +56,7 @@ extension ServicePlan {
             return nil
         }
         return PostgresPublisher(
-            .init(
-                plan: database, tracker: { try tracker(of: store, source: "postgres") },
-                version: ProgramVersion.text, watch: watch,
-                log: { event in
-                    switch event {
-                    case .complete(let database): log.notice("PostgreSQL: all drinks are in \(database).")
-                    case .failed(let reason):
-                        log.warning("PostgreSQL: \(asSentence(reason)) It is retried automatically.")
-                    case .resumed: log.notice("PostgreSQL continues.")
-                    }
-                }))
+            database, tracker: { try tracker(of: store, source: "postgres") }, version: ProgramVersion.text,
+            watch: watch, log: log)
     }
 }

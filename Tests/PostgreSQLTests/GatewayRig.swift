@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @testable import PostgreSQL
 
@@ -43,7 +44,7 @@ final class GatewayRig: Sendable {
     let role: String
     let publisher: PostgresPublisher
     let folder: TemporaryFolder
-    private let log: Log
+    let log = LogLines()
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
@@ -54,20 +55,11 @@ final class GatewayRig: Sendable {
         let store = try store ?? TrackerStore(path: folder.file("w.sqlite"))
         self.store = store
         role = String(plan.url.split(separator: ":")[1].dropFirst(2))
-        let log = Log()
-        self.log = log
         publisher = PostgresPublisher(
-            .init(
-                plan: plan, tracker: { Self.tracker(store) }, version: "test", watch: StoreWatch(store.path),
-                log: { event in log.events.withLock { $0.append(event) } }, randomFraction: { 0 }))
+            plan, tracker: { Self.tracker(store) }, version: "test", watch: StoreWatch(store.path), log: log.logger,
+            randomFraction: { 0 })
         publisher.prepare()
     }
-
-    private final class Log: Sendable {
-        let events = Mutex<[PostgresPublisher.LogEvent]>([])
-    }
-
-    var events: [PostgresPublisher.LogEvent] { log.events.withLock { $0 } }
 
     private static func tracker(_ store: TrackerStore) -> TrackerAPI {
         TrackerAPI(
