@@ -79,7 +79,7 @@ let package = Package(
         target("Captures", ["Bluetooth"]),
         target("Emulator", ["BottleProtocol", "Bluetooth"]),
         target("TrackerCore", ["BottleProtocol", "Utilities"]),
-        target("Utilities", ["CLinux"]),
+        target("Utilities", ["CCrypto", "CLinux"]),
 
         // Decisions: events in, effects out.
         target("Gateway", ["BottleProtocol", "Bluetooth", "TrackerCore"]),
@@ -87,10 +87,9 @@ let package = Package(
 
         // Input and output.
         target("BlueZ", ["Bluetooth", "CBluetooth", "DBus", "Utilities"]),
-        target("Cryptography", ["CCrypto"]),
         target("DBus", ["CDBus", "Utilities"]),
-        target("ESPHome", ["Bluetooth", "Cryptography"]),
-        target("Store", ["Cryptography", "TrackerCore", "Utilities", grdb]),
+        target("ESPHome", ["Bluetooth", "Utilities"]),
+        target("Store", ["TrackerCore", "Utilities", grdb]),
 
         // What a user can do with a store, for every interface.
         target("TrackerService", ["CArchive", "CCurl", "CLibXML2", "Gateway", "Store", "TrackerCore", logging]),
@@ -107,14 +106,14 @@ let package = Package(
             "HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities", logging],
             resources: [.embedInCode("Discovery/entities.json")]),
         target(
-            "Notifications", ["Cryptography", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging]),
+            "Notifications", ["DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging]),
         target(
             "PostgreSQL", ["CLibPQ", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging],
             resources: [.embedInCode("schema.sql")]),
         target(
             "WebServer",
             [
-                "CDashboard", "Cryptography", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird,
+                "CDashboard", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird,
                 hummingbirdCore, httpTypes, logging, nio, nioHTTP, nioHTTPTypes, nioPosix,
             ]),
 
@@ -145,7 +144,7 @@ let package = Package(
             name: "TrackerSupport", dependencies: ["TrackerCore", logging], path: "Tests/TrackerSupport",
             swiftSettings: strict),
         tests("BottleProtocolTests", ["BottleProtocol"]),
-        tests("UtilitiesTests", ["Utilities"]),
+        tests("UtilitiesTests", ["CCrypto", "Utilities"]),
         tests("BluetoothTests", ["Bluetooth"]),
         tests("CapturesTests", ["Captures", "Bluetooth"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulator"]),
@@ -176,7 +175,6 @@ let package = Package(
                 "WebServer", "TrackerService", "Store", "Gateway", "TrackerCore", "TrackerSupport", hummingbird, nio,
                 logging,
             ]),
-        tests("CryptographyTests", ["CCrypto", "Cryptography"]),
         tests("SyncTests", ["TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
@@ -187,7 +185,7 @@ let package = Package(
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore", "TrackerSupport"]),
         tests("PostgreSQLTests", ["PostgreSQL", "TrackerService", "Store", "TrackerCore", "TrackerSupport"]),
-        tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
+        tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Utilities"]),
         tests("CommandSupportTests", ["CommandSupport", "BlueZ", "Bluetooth", "DBus", "DBusSupport", logging]),
         // Bottle, link, poll and journal on simulated time, with faults.
         .target(

@@ -1,4 +1,4 @@
-import Cryptography
+import Utilities
 
 /// The initiator of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, which encrypts the ESPHome API (The Noise Protocol
 /// Framework, revision 34). After one message in each direction, both sides have a key for each direction.

@@ -1,5 +1,5 @@
 import Bluetooth
-import Cryptography
+import Utilities
 
 /// The state machine of a central through an ESPHome Bluetooth proxy: requests and bytes in, bytes and events out.
 ///

@@ -1,5 +1,5 @@
-import Cryptography
 import Testing
+import Utilities
 @testable import ESPHome
 
 /// Test vectors of PyPI's noiseprotocol 0.3.1. The pre-shared key is 00…1F. The ephemeral keys are 32 bytes 11 (client)

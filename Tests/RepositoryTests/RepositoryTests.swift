@@ -18,7 +18,7 @@ import Testing
         ),
         ("values", ["Bluetooth", "BottleProtocol", "Captures", "Emulator", "TrackerCore", "Utilities"]),
         ("decisions", ["Gateway", "Replay"]),
-        ("input and output", ["BlueZ", "Cryptography", "DBus", "ESPHome", "Store"]),
+        ("input and output", ["BlueZ", "DBus", "ESPHome", "Store"]),
         ("application API", ["TrackerService"]),
         ("interfaces", ["CommandSupport", "HomeAssistant", "Notifications", "PostgreSQL", "WebServer"]),
         ("programs", ["Benchmarks", "waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]),

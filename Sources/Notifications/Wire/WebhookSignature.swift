@@ -1,5 +1,5 @@
-import Cryptography
 import Foundation
+import Utilities
 
 /// The signature of a webhook request (standardwebhooks.com): HMAC-SHA256 over id, time and body.
 struct WebhookSignature: Hashable, Sendable {

@@ -1,8 +1,8 @@
-import Cryptography
 import Foundation
 import GRDB
 import Synchronization
 package import TrackerCore
+import Utilities
 
 /// A request that is executed once, however often the client repeats it.
 ///

@@ -1,6 +1,6 @@
-import Cryptography
 import GRDB
 package import TrackerCore
+import Utilities
 
 /// An access token, of which only the SHA-256 digest is stored.
 package struct TokenRecord: Hashable, Sendable, Decodable, FetchableRecord {

@@ -1,6 +1,6 @@
-import Cryptography
 import GRDB
 package import TrackerCore
+import Utilities
 
 /// A publisher that failed at the last attempt.
 package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {

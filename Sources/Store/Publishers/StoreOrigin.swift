@@ -1,7 +1,7 @@
-import Cryptography
 import Foundation
 import GRDB
 import TrackerCore
+import Utilities
 
 /// The machine and file that a store is published from. A copied store has the same identity, and a broker accepts only
 /// one client with it.

@@ -1,8 +1,8 @@
 import CDashboard
-import Cryptography
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Utilities
 
 enum PageRoutes {
     /// The paths of the app's single page, which shows a view for each path.

@@ -1,6 +1,5 @@
 import Testing
-
-import Cryptography
+import Utilities
 
 @Suite struct ChaChaPolyTests {
     // RFC 8439, section 2.8.2.

@@ -1,5 +1,5 @@
-import Cryptography
 import Testing
+import Utilities
 
 @Suite struct DigestsTests {
     static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }

@@ -1,6 +1,5 @@
 import Testing
-
-import Cryptography
+import Utilities
 
 /// RFC 7748.
 @Suite struct X25519KeyTests {
