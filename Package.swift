@@ -61,13 +61,12 @@ let package = Package(
     targets: [
         // C modules: headers of system libraries, and files that are embedded in a program.
         .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev", "zlib1g-dev"])]),
-        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
-        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CLinux", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .target(name: "CDashboard", exclude: ["pages"]),
@@ -86,7 +85,7 @@ let package = Package(
         target("Replay", ["BottleProtocol", "Bluetooth", "Captures", "CArchive", "Emulator"]),
 
         // Input and output.
-        target("BlueZ", ["Bluetooth", "CBluetooth", "DBus", "Utilities"]),
+        target("BlueZ", ["Bluetooth", "CLinux", "DBus", "Utilities"]),
         target("DBus", ["CDBus", "Utilities"]),
         target("ESPHome", ["Bluetooth", "Utilities"]),
         target("Store", ["TrackerCore", "Utilities", grdb]),

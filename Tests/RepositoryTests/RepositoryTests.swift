@@ -12,8 +12,8 @@ import Testing
         (
             "C modules",
             [
-                "CArchive", "CBluetooth", "CCrypto", "CCurl", "CDashboard", "CDBus", "CLibPQ", "CLibXML2", "CLinux",
-                "CMosquitto", "CQREncode", "CReport",
+                "CArchive", "CCrypto", "CCurl", "CDashboard", "CDBus", "CLibPQ", "CLibXML2", "CLinux", "CMosquitto",
+                "CQREncode", "CReport",
             ]
         ),
         ("values", ["Bluetooth", "BottleProtocol", "Captures", "Emulator", "TrackerCore", "Utilities"]),

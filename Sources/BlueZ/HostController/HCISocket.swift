@@ -1,5 +1,5 @@
 import Bluetooth
-import CBluetooth
+import CLinux
 import Glibc
 
 /// A raw HCI socket of the kernel. Requires CAP_NET_RAW, for some channels CAP_NET_ADMIN.

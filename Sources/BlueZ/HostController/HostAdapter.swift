@@ -1,5 +1,5 @@
 package import Bluetooth
-import CBluetooth
+import CLinux
 import Glibc
 
 /// An adapter of this machine as the kernel reports it, for links and recordings without bluetoothd.

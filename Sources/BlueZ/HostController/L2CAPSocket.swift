@@ -1,5 +1,5 @@
 package import Bluetooth
-import CBluetooth
+import CLinux
 import Glibc
 import Synchronization
 

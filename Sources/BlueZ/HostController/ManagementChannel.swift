@@ -1,5 +1,5 @@
 package import Bluetooth
-import CBluetooth
+import CLinux
 import Glibc
 
 /// The kernel's management channel (BlueZ doc/mgmt-api.txt), used to end a connection immediately.

@@ -1,5 +1,5 @@
 import Bluetooth
-import CBluetooth
+import CLinux
 import DBus
 import Glibc
 

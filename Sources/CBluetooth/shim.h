@@ -1,9 +1,0 @@
-#include <sys/socket.h>
-#include <sys/ioctl.h>
-#include <bluetooth/bluetooth.h>
-#include <bluetooth/hci.h>
-#include <bluetooth/hci_lib.h>
-#include <bluetooth/l2cap.h>
-
-/* ioctl is variadic and HCIDEVUP a macro with a cast: neither can be imported. */
-static inline int waterh_hci_switch_on(int descriptor, int device) { return ioctl(descriptor, HCIDEVUP, device); }
