@@ -64,6 +64,13 @@ import TrackerCore
             ])
     }
 
+    @Test func `a dump is acknowledged when its frames arrive slowly`() throws {
+        var bottle = ScriptedBottle(records: drinks(20))
+        (bottle.recordsPerFrame, bottle.spacing) = (8, .milliseconds(25))
+        let (rig, report) = try polled(bottle)
+        #expect([report.received, report.acknowledged, rig.peer.records.count] == [20, 20, 0], "\(report)")
+    }
+
     @Test func `a dump of several frames is acknowledged after a second one`() throws {
         var bottle = ScriptedBottle(records: drinks(48))
         bottle.recordsPerFrame = 16

@@ -63,13 +63,17 @@ struct LogReader: Hashable, Sendable {
     private let limits: PollLimits
     private let linger: Duration
 
-    /// - Parameter isQuiet: whether no response to an earlier request can still arrive.
+    /// - Parameters:
+    ///   - isQuiet: whether no response to an earlier request can still arrive.
+    ///   - oddReadings: the number of odd readings of this connection. Each doubles the wait for another frame, because
+    ///     a slow bottle's next frame can arrive after it.
     init(
-        pair: CharacteristicPair, isQuiet: Bool, hasRadio: Bool, limits: PollLimits, at now: MonotonicInstant
+        pair: CharacteristicPair, isQuiet: Bool, oddReadings: Int, hasRadio: Bool, limits: PollLimits,
+        at now: MonotonicInstant
     ) {
         self.pair = pair
         self.limits = limits
-        linger = hasRadio ? limits.linger : limits.lingerWithoutRadio
+        linger = min((hasRadio ? limits.linger : limits.lingerWithoutRadio) * (1 << oddReadings), limits.silence)
         requestedAt = now
         stage = isQuiet ? .writing(until: now) : .quiet(until: now.advanced(by: limits.quietPeriod))
     }

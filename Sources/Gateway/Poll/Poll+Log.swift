@@ -10,7 +10,8 @@ extension Poll {
         guard let pair = session.pair else { return }
         session.log.readings += 1
         var reader = LogReader(
-            pair: pair, isQuiet: !session.log.expectsStaleData, hasRadio: hasRadio, limits: limits, at: now)
+            pair: pair, isQuiet: !session.log.expectsStaleData, oddReadings: session.log.oddReadings,
+            hasRadio: hasRadio, limits: limits, at: now)
         session.log.expectsStaleData = false
         arrival.inReading = .zero
         let action = reader.begin(at: now)
