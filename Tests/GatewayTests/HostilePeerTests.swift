@@ -56,6 +56,16 @@ import TrackerCore
         #expect(try polled(bottle).report.new == 2)
     }
 
+    @Test func `a subscription that fails without a rejection is repeated on another connection`() throws {
+        let busy = LinkError(.inProgress, "In progress.", isTransient: true)
+        let bottle = ChangedBottle(bottle: ScriptedBottle(records: drinks(2))) { bottle, _, _ in
+            bottle.subscribeFails = bottle.connections == 1 ? busy : nil
+            return nil
+        }
+        let (rig, report) = try polled(bottle)
+        #expect(report.failure == nil && report.acknowledged == 2 && rig.peer.bottle.connections == 2, "\(report)")
+    }
+
     @Test func `a poll ends at its limit when the log is endless`() throws {
         var next = 0
         let endless = ChangedBottle(bottle: ScriptedBottle()) { bottle, request, _ in

@@ -216,6 +216,8 @@ extension Poll {
     private mutating func subscribeFailed(_ error: LinkError, _ session: Session) throws {
         guard error.code != .disconnected else { return }
         guard session.pair?.responseCanBeRead == true else {
+            // bluetoothd can fail because it has not ended an earlier subscription.
+            guard [.refused, .invalidState].contains(error.code) else { return try disconnectAndRecover(error) }
             return giveUp(
                 PollFailure(
                     .unexpectedResponse,
@@ -226,7 +228,7 @@ extension Poll {
                     linkError: .refused))
         }
         addDiagnostic(
-            .warning, "The bottle rejects the subscription (\(error.sentence)): the gateway reads the values instead.")
+            .warning, "The subscription failed (\(error.sentence)): the gateway reads the values instead.")
         var session = session
         session.pair?.response.properties.subtract([.notify, .indicate])
         try startSteps(session)
