@@ -124,7 +124,7 @@ extension BlueZCentralLink {
                 path, BlueZName.gattCharacteristic, "AcquireNotify", [.properties([:])], limit: Self.limit,
                 "Subscribing to handle \(handle) failed")
         } catch {
-            guard error.code == .refused, error.attError == 0x03 || error.attError == 0x06 else { throw error }
+            guard error.code == .inProgress || error.attError == 0x03 || error.attError == 0x06 else { throw error }
             return false
         }
         guard answer.count == 2, let descriptor = answer[0].descriptor?.take(), let mtu = answer[1].integer else {

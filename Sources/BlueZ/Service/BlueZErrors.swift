@@ -15,6 +15,7 @@ enum BlueZErrors {
             "the controller cancelled the attempt; a retry usually succeeds"
         ),
         ("Failed", "le-connection-abort-by-remote", .connectFailed, "the bottle disconnected at once"),
+        ("Failed", "adapter-not-powered", .poweredOff, "the adapter is switched off"),
         ("Failed", "le-connection-busy", .inProgress, "the controller is busy with another connection"),
         ("Failed", "le-connection", .connectFailed, "the connection failed"),
         (
@@ -23,7 +24,7 @@ enum BlueZErrors {
         ),
         ("Failed", "Operation already in progress", .inProgress, "another attempt is in progress"),
         ("Failed", "Not connected", .disconnected, "the connection has ended"),
-        ("Failed", "Not powered", .poweredOff, "the adapter is switched off"),
+        ("Failed", "Not Powered", .poweredOff, "the adapter is switched off"),
         ("Failed", "Transport endpoint", .disconnected, "the connection has ended"),
         ("Failed", "Host is down", .connectFailed, "the bottle did not answer"),
         ("Failed", "Operation was cancelled", .disconnected, "the connection ended during the operation"),
@@ -42,6 +43,7 @@ enum BlueZErrors {
         ("AuthenticationRejected", nil, .connectFailed, "pairing was rejected; a bottle needs none"),
         ("AuthenticationTimeout", nil, .connectFailed, "pairing took too long; a bottle needs none"),
         ("DoesNotExist", nil, .notFound, "bluetoothd does not know the object"),
+        ("NotPermitted", "acquired", .inProgress, "another program uses the characteristic"),
         ("NotPermitted", nil, .refused, "the characteristic does not allow it"),
         ("NotAuthorized", nil, .refused, "the peer requires authorisation"),
         ("NotSupported", nil, .refused, "the operation is not supported"),
@@ -89,7 +91,7 @@ enum BlueZErrors {
         let refusal = refusals[name == "InvalidArguments" ? failure.message : name]
         return LinkError(
             row.code, "\(action): \(row.meaning)", cause: cause, isTransient: !permanentCodes.contains(row.code),
-            attError: refusal)
+            attError: row.code == .refused ? refusal : nil)
     }
 
     /// ATT error codes that bluetoothd maps to names (src/gatt-client.c, create_gatt_dbus_error).
