@@ -199,7 +199,7 @@ import Testing
         await close(link)
     }
 
-    /// After a firmware update the services disappear and reappear.
+    /// After a firmware update the services disappear and reappear one by one.
     @Test func `discovery waits for services that are resolved late`() async throws {
         let (link, events) = await connected("WaterH-Updated")
         link.perform(.discover)
@@ -208,11 +208,15 @@ import Testing
                 events.items.contains { if case .discovered = $0 { true } else { false } } ? true : nil
             } == nil)
         await daemon.addService(
+            peer.text, "00001800-0000-1000-8000-00805f9b34fb", at: 1,
+            characteristic: "00002a00-0000-1000-8000-00805f9b34fb", flags: ["read"])
+        try await Task.sleep(for: .milliseconds(100))
+        await daemon.addService(
             peer.text, "0000ffe0-0000-1000-8000-00805f9b34fb", characteristic: "0000ffe4-0000-1000-8000-00805f9b34fb",
             flags: ["notify"])
         #expect(
             await wait(events) {
-                if case .discovered(let services) = $0 { services.first?.uuid == 0xFFE0 } else { false }
+                if case .discovered(let services) = $0 { services.map(\.uuid) == [0x1800, 0xFFE0] } else { false }
             }, "\(events.items)")
         await close(link)
     }

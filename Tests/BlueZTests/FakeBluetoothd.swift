@@ -58,8 +58,10 @@ final class FakeBluetoothd: Sendable {
         await connection.export(path, [device])
     }
 
-    func addService(_ address: String, _ uuid: String, characteristic: String, flags: [String]) async {
-        let service = Self.path(address) + "/service000a"
+    func addService(
+        _ address: String, _ uuid: String, at handle: UInt16 = 0x0A, characteristic: String, flags: [String]
+    ) async {
+        let service = Self.path(address) + "/service\(String(handle, radix: 16))"
         await connection.export(
             service,
             [
@@ -68,7 +70,7 @@ final class FakeBluetoothd: Sendable {
                     properties: ["UUID": .string(uuid), "Primary": .boolean(true)])
             ])
         await connection.export(
-            service + "/char000b",
+            service + "/char\(String(handle + 1, radix: 16))",
             [
                 DBusInterface(
                     BlueZName.gattCharacteristic, methods: [method("StartNotify"), method("StopNotify")],

@@ -29,9 +29,24 @@ extension BlueZCentralLink {
         // In BlueZ 5.66, ServicesResolved precedes the signals with the services. GetManagedObjects has them already.
         await service.refresh()
         // After a firmware update the bottle indicates Service Changed for all services: for a moment there are none.
-        _ = await wait(limit: Self.refreshLimit) { central in
-            central.session?.number != session.number
-                || !central.objects { $0.paths(having: BlueZName.gattCharacteristic, below: device) }.isEmpty
+        // Then they appear one by one.
+        if objects({ $0.paths(having: BlueZName.gattCharacteristic, below: device) }).isEmpty {
+            _ = await wait(limit: Self.refreshLimit) { central in
+                central.session?.number != session.number
+                    || !central.objects { $0.paths(having: BlueZName.gattCharacteristic, below: device) }.isEmpty
+            }
+            var known = 0
+            while case let count = objects({ $0.paths(having: BlueZName.gattCharacteristic, below: device) }).count,
+                count > known
+            {
+                known = count
+                _ = await wait(limit: .milliseconds(500)) { central in
+                    central.session?.number != session.number
+                        || central.objects { $0.paths(having: BlueZName.gattCharacteristic, below: device) }.count
+                            > count
+                }
+                guard self.session?.number == session.number else { return }
+            }
         }
         guard self.session?.number == session.number else { return }
         let table = objects { RemoteTable(of: device, in: $0) }
