@@ -151,11 +151,12 @@ import TrackerCore
     }
 
     @Test func `send writes a command and returns the response`() throws {
-        let job = options { $0.job = .send([.goal(ml: 2500), .flash]) }
-        let (rig, report) = try polled(ScriptedBottle(), options: job)
+        let commands: [HostCommand] = [.goal(ml: 2500), .goal(ml: 2500), .flash]
+        let (rig, report) = try polled(ScriptedBottle(), options: options { $0.job = .send(commands) })
         #expect(report.failure == nil)
-        #expect(report.responses.map(\.command) == [.goal(ml: 2500), .flash])
-        #expect(report.responses.map { $0.frame?.encoded } == [[0x52, 0x50, 0, 4, 3, 5, 0x09, 0xC4], nil])
+        #expect(report.responses.map(\.command) == commands)
+        let goal: [UInt8] = [0x52, 0x50, 0, 4, 3, 5, 0x09, 0xC4]
+        #expect(report.responses.map { $0.frame?.encoded } == [goal, goal, nil])
         #expect(rig.journal.polls.isEmpty)
     }
 }

@@ -7,7 +7,8 @@ package enum AssemblyEvent: Hashable, Sendable {
     /// A log transfer that cannot be completed. Its whole records are kept and never acknowledged. A host must not
     /// acknowledge later frames of the same dump either, because an acknowledgement drops the bottle's oldest records.
     case unfinished(LogTransfer, DecodeFailure)
-    /// The previous value was received again: a repeated delivery (protocol spec P3.4, rule 7).
+    /// The previous value was received again: a repeated delivery (protocol spec P3.4, rule 7)
+    /// unless `expectResponse` was called in between.
     case repeated([UInt8])
     /// Bytes that are not part of a frame, for quarantine.
     case malformed([UInt8], DecodeFailure)
@@ -65,6 +66,9 @@ package struct LogAssembler: Sendable {
         else { return false }
         return !header.isEmpty && operation == .put && LogValueChecks.isSumOfEntries(length)
     }
+
+    /// Accepts the next value even if it is equal to the previous one, because it can respond to a new command.
+    package mutating func expectResponse() { previousValue = nil }
 
     /// Ends the current transfer and resets the assembler.
     package mutating func finish() -> [AssemblyEvent] {

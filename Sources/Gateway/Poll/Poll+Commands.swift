@@ -47,6 +47,8 @@ extension Poll {
             default: false
             }
         let exchange = Exchange(command, limits: limits, awaitsAnyResponse: awaitsAnyResponse, at: now)
+        var session = session
+        session.assembler.expectResponse()
         state = .connected(session, .commanding(step, exchange))
         write(command.encoded)
     }
