@@ -19,6 +19,7 @@ import Testing
         ("org.bluez.Error.Failed", "le-connection-adapter-not-powered", "powered-off", false, nil),
         ("org.bluez.Error.Failed", "Not Powered", "powered-off", false, nil),
         ("org.bluez.Error.NotPermitted", "Notify acquired", "in-progress", true, nil),
+        ("org.bluez.Error.NotPermitted", "Maximum advertisements reached", "in-progress", true, nil),
         ("org.bluez.Error.NotReady", "Resource Not Ready", "powered-off", false, nil),
         ("org.bluez.Error.AuthenticationFailed", "", "connect-failed", true, nil),
         ("org.bluez.Error.NotAvailable", "", "connect-failed", true, nil),

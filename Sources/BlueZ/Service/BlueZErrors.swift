@@ -43,6 +43,7 @@ enum BlueZErrors {
         ("AuthenticationRejected", nil, .connectFailed, "pairing was rejected; a bottle needs none"),
         ("AuthenticationTimeout", nil, .connectFailed, "pairing took too long; a bottle needs none"),
         ("DoesNotExist", nil, .notFound, "bluetoothd does not know the object"),
+        ("NotPermitted", "Maximum advertisements", .inProgress, "other programs use all advertisements of the adapter"),
         ("NotPermitted", "acquired", .inProgress, "another program uses the characteristic"),
         ("NotPermitted", nil, .refused, "the characteristic does not allow it"),
         ("NotAuthorized", nil, .refused, "the peer requires authorisation"),
