@@ -47,6 +47,15 @@ import Testing
         await daemon.stop()
     }
 
+    @Test func `a failed start restores the adapter's name`() async throws {
+        await link.close()
+        daemon.refuse("RegisterApplication", times: 1)
+        let second = BlueZPeripheralLink(adapter: nil, bus: .address(daemon.bus.address))
+        await #expect(throws: LinkError.self) { try await second.open(GATTApplication(name: "WaterH", services: [])) }
+        #expect(daemon.names.items == ["WaterH-Trouble", "bench", "WaterH", "bench"])
+        await daemon.stop()
+    }
+
     /// A reset of the controller causes this.
     @Test func `an advertisement that bluetoothd dropped is registered again`() async throws {
         await daemon.set("ActiveInstances", .byte(1), of: BlueZName.advertisingManager)

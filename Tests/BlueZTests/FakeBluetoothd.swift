@@ -15,6 +15,8 @@ final class FakeBluetoothd: Sendable {
     /// Calls in order of arrival: `Connect /org/bluez/hci0/dev_…`.
     let calls = Collected<String>()
     let filters = Collected<[String: DBusValue]>()
+    /// The values of the adapter's name that were set.
+    let names = Collected<String>()
     private let refusals = Mutex<[String: Int]>([:])
     private let devices = Mutex<[String: DBusInterface]>([:])
 
@@ -136,6 +138,17 @@ final class FakeBluetoothd: Sendable {
                     "Address": .string("00:AA:01:00:00:00"),
                     "Alias": .string("bench"),
                     "Powered": .boolean(true), "Discovering": .boolean(false),
+                ]),
+            DBusInterface(
+                BlueZName.properties,
+                methods: [
+                    method("Set", [.init("interface", "s"), .init("name", "s"), .init("value", "v")]) { fake, call in
+                        guard call.arguments[1].text == "Alias", case .variant(let name) = call.arguments[2] else {
+                            return
+                        }
+                        fake.names.add(name.text ?? "")
+                        fake.connection.assumeIsolated { $0.setProperty(call.path, BlueZName.adapter, "Alias", name) }
+                    }
                 ]),
             DBusInterface(
                 BlueZName.gattManager,

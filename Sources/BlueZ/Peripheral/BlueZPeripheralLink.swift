@@ -121,6 +121,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
             update()
         } catch {
             (self.application, isPublished) = (nil, false)
+            await restoreAdapterName()
             await service.close()
             throw error
         }
@@ -153,6 +154,13 @@ package actor BlueZPeripheralLink: PeripheralLink {
         } catch {
             log(error.description)
         }
+    }
+
+    private func restoreAdapterName() async {
+        guard let adapter, let aliasToRestore else { return }
+        try? await service.setProperty(
+            adapter, BlueZName.adapter, "Alias", .string(aliasToRestore), limit: .seconds(5),
+            "Cannot restore the adapter's name")
     }
 
     // MARK: - Events of bluetoothd
@@ -254,12 +262,8 @@ package actor BlueZPeripheralLink: PeripheralLink {
             _ = try? await service.call(
                 adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(PeripheralPaths.root)],
                 limit: .seconds(5), "Unregistering failed")
-            if let aliasToRestore {
-                try? await service.setProperty(
-                    adapter, BlueZName.adapter, "Alias", .string(aliasToRestore), limit: .seconds(5),
-                    "Cannot restore the adapter's name")
-            }
         }
+        await restoreAdapterName()
         for path in centrals.keys.sorted() { removeSubscriptions(of: path, nil) }
         await service.close()
         eventQueue.finish()
