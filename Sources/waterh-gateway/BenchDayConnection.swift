@@ -1,5 +1,6 @@
 import Bluetooth
 import BottleProtocol
+import Gateway
 
 /// One connection to the bottle. It sends requests, and stores every event with its time.
 actor BenchDayConnection {
@@ -39,19 +40,19 @@ actor BenchDayConnection {
         let services = try await request(.discover, "the services were not discovered") {
             if case .discovered(let services) = $0 { services } else { nil }
         }
+        let pair: CharacteristicPair
+        do throws(CharacteristicPair.NoMatchingProfile) {
+            pair = try CharacteristicPair.all(in: services)[0]
+        } catch {
+            throw LinkError(
+                .protocolViolation,
+                "It does not have a bottle's characteristics: \(error.reasons.joined(separator: "; ")).")
+        }
+        (profile, command, response) = (pair.profile, pair.command, pair.response)
         let all = services.flatMap(\.characteristics)
-        func find(_ uuid: UInt16) -> RemoteCharacteristic? { all.first { $0.uuid == BluetoothUUID(uuid) } }
-        for candidate in [BottleProfile.retail, .draft] where response == nil {
-            guard let command = find(candidate.commandCharacteristic),
-                let response = find(candidate.responseCharacteristic)
-            else { continue }
-            (profile, self.command, self.response) = (candidate, command, response)
-        }
-        guard let response else {
-            throw LinkError(.protocolViolation, "It does not have a bottle's characteristics.")
-        }
+        func find(_ uuid: BluetoothUUID) -> RemoteCharacteristic? { all.first { $0.uuid == uuid } }
         let (serial, name) = (try? await text(find(0x2A25)), try? await text(find(0x2A00)))
-        try await request(.subscribe(handle: response.handle), "no response to the subscription") {
+        try await request(.subscribe(handle: pair.response.handle), "no response to the subscription") {
             if case .subscribed = $0 { () } else { nil }
         }
         return (found, serial, name)

@@ -1,26 +1,26 @@
-import BottleProtocol
-import Bluetooth
+package import BottleProtocol
+package import Bluetooth
 
 /// The command and response characteristics of a bottle, with its GATT profile (protocol spec P1.1).
 ///
 /// Other devices also use UUIDs such as FFE0, so the characteristics must have the properties of the profile.
-struct CharacteristicPair: Hashable, Sendable {
-    let profile: BottleProfile
-    var command: RemoteCharacteristic
-    var response: RemoteCharacteristic
+package struct CharacteristicPair: Hashable, Sendable {
+    package let profile: BottleProfile
+    package var command: RemoteCharacteristic
+    package var response: RemoteCharacteristic
 
     /// Whether responses can be read, as in the draft profile.
     var responseCanBeRead: Bool { profile == .draft && response.properties.contains(.read) }
 
     /// The error for a GATT table that matches no profile.
-    struct NoMatchingProfile: Error {
+    package struct NoMatchingProfile: Error {
         /// The reason why each profile does not match, the retail profile first.
-        var reasons: [String]
+        package var reasons: [String]
     }
 
     /// All usable pairs of command and response characteristics, the most likely first; never empty. The retail profile
     /// takes precedence. A table can have a characteristic twice, of which only one might work.
-    static func all(in services: [RemoteService]) throws(NoMatchingProfile) -> [CharacteristicPair] {
+    package static func all(in services: [RemoteService]) throws(NoMatchingProfile) -> [CharacteristicPair] {
         var reasons: [String] = []
         for profile in [BottleProfile.retail, .draft] {
             do throws(NoMatchingProfile) {
