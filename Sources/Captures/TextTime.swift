@@ -40,6 +40,14 @@ package enum TextTime: Hashable {
         }
     }
 
+    /// The time of a packet in the output of tshark: seconds since 1970, or (JSON of tshark 4.6) a date and time.
+    static func epoch(_ text: Text) -> Duration? {
+        switch TextTime(text) {
+        case .relative(let time), .absolute(let time): time
+        default: nil
+        }
+    }
+
     /// `YYYY-MM-DD` as time since 1970.
     static func date(_ text: Text) -> Duration? {
         guard text.count == 10 else { return nil }

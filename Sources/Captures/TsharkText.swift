@@ -86,8 +86,9 @@ struct HexDumpParser: LineParser {
                 if text.hasSuffix(" bytes):") { return .source(isPacket: isFrame) }
                 return isFrame ? .details : nil
             case 4:
-                if text.removePrefix("Epoch Time: ") {
-                    return text.takeWord().flatMap { TextTime.seconds($0) }.map { .epoch($0) }
+                // tshark 4.2 and newer print "Epoch Arrival Time".
+                if text.removePrefix("Epoch Time: ") || text.removePrefix("Epoch Arrival Time: ") {
+                    return text.takeWord().flatMap { TextTime.epoch($0) }.map { .epoch($0) }
                 }
                 guard text.removePrefix("Point-to-Point Direction: ") else { return nil }
                 return text.hasPrefix("Sent")
@@ -296,7 +297,7 @@ struct TsharkJSONParser: LineParser {
             frames += 1
             (raw, packet, self.number, monitorRecord, adapter) = (nil, Self.none, 0, nil, 0)
         case "frame_raw": expectsRaw = value.hasPrefix("[")
-        case "frame.time_epoch": packet.time = text.flatMap { TextTime.seconds($0) }
+        case "frame.time_epoch": packet.time = text.flatMap { TextTime.epoch($0) }
         case "frame.number": self.number = Int(number ?? 0)
         case "frame.p2p_dir": packet.direction = number == 0 ? .sent : number == 1 ? .received : nil
         case "frame.protocols":

@@ -211,6 +211,10 @@ import Testing
             ])
         #expect(reading.packets.map(\.bytes) == ["4000050001000400 0a", "4020050001000400 13"].map { bytes($0) })
         #expect(Reading(text, step: 9).isEqual(to: reading))
+        // tshark 4.2 and newer.
+        let newer = Reading(
+            text.replacing("Epoch Time: ", with: "Epoch Arrival Time: ").replacing(" seconds", with: ""))
+        #expect(newer.packets.map(\.packet.time) == reading.packets.map(\.packet.time))
         // Without -x the text has no bytes.
         let fields = text.split(separator: "\n").filter { !$0.hasPrefix("0000") }.joined(separator: "\n")
         #expect(Reading(fields).error?.kind == .unsupported)
@@ -269,6 +273,9 @@ import Testing
         #expect(reading.packets.map(\.packet.number) == [1, 3, 5])
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1770070880.100000000")
         #expect(reading.facts.format == CaptureFormat(.tsharkJSON, .h4WithDirection))
+        // tshark 4.6 and newer.
+        let newer = Reading(Self.sample.replacing("1770070880.100000000", with: "2026-02-02T22:21:20.100000000Z"))
+        #expect(newer.packets.map(\.packet.time) == reading.packets.map(\.packet.time))
         let air = Reading(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]))
         #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])
         #expect(air.facts.unreadableRecords == 1)
