@@ -103,9 +103,9 @@ private struct LinkRecord {
             header = [0, 0, 0, packet.requiredDirection == .received ? 1 : 0, type.rawValue]
         case (.monitor, .hci(let type)):
             guard let opcode = PacketKind.monitor.number(of: type, packet.requiredDirection) else { return nil }
-            header = Self.monitorHeader(packet.adapter, opcode)
+            header = Self.monitorHeader(packet.shortAdapter, opcode)
         case (.monitor, .note(.monitor(let opcode))):
-            header = Self.monitorHeader(packet.adapter, opcode)
+            header = Self.monitorHeader(packet.shortAdapter, opcode)
         case (.linkLayer, .linkLayer(let facts)), (.linkLayerWithRadio, .linkLayer(let facts)):
             if linkType == .linkLayerWithRadio {
                 header = RadioHeader.encode(facts, direction: packet.direction, bytes)
@@ -119,11 +119,8 @@ private struct LinkRecord {
         }
     }
 
-    private static func monitorHeader(_ adapter: UInt32, _ opcode: UInt16) -> [UInt8] {
-        [
-            UInt8(truncatingIfNeeded: adapter >> 8), UInt8(truncatingIfNeeded: adapter), UInt8(opcode >> 8),
-            UInt8(truncatingIfNeeded: opcode),
-        ]
+    private static func monitorHeader(_ adapter: UInt16, _ opcode: UInt16) -> [UInt8] {
+        [UInt8(adapter >> 8), UInt8(adapter & 0xFF), UInt8(opcode >> 8), UInt8(opcode & 0xFF)]
     }
 }
 

@@ -13,9 +13,13 @@ extension CapturePacket {
         try body(packet, data.extracting(1..<data.byteCount))
     }
 
-    /// Sets the packet type and direction from an opcode of the Linux monitor, whose data have no H4 type byte.
+    /// The adapter in 16 bits: the low byte of its interface's number above that of its own.
+    package var shortAdapter: UInt16 { UInt16(truncatingIfNeeded: (adapter >> 16) << 8 | adapter) }
+
+    /// Sets the packet type and direction from an opcode of the Linux monitor, whose data have no H4 type byte. Equal
+    /// adapter numbers of two interfaces are two adapters.
     package mutating func setMonitor(opcode: UInt16, adapter: UInt16) {
-        self.adapter = UInt32(adapter)
+        self.adapter = self.adapter << 16 | UInt32(adapter)
         if let kind = PacketKind.monitor.first(where: { $0.number == opcode }) {
             (content, direction) = (.hci(kind.type), kind.direction)
         } else {

@@ -299,6 +299,7 @@ struct TsharkJSONParser: LineParser {
         case "frame_raw": expectsRaw = value.hasPrefix("[")
         case "frame.time_epoch": packet.time = text.flatMap { TextTime.epoch($0) }
         case "frame.number": self.number = Int(number ?? 0)
+        case "frame.interface_id": packet.adapter = UInt32(number.flatMap { UInt16(exactly: $0) } ?? 0)
         case "frame.p2p_dir": packet.direction = number == 0 ? .sent : number == 1 ? .received : nil
         case "frame.protocols":
             guard let text, let raw else { break }

@@ -303,6 +303,9 @@ import Testing
                 reading.packets.map(\.packet.content) == [.hci(.acl)] && reading.packets.map(\.packet.number) == [1])
         }
         #expect(monitored.packets.map(\.packet.adapter) == [3])
+        let second = Reading(
+            Self.sample.replacing("\"frame.encap_type\"", with: "\"frame.interface_id\": \"1\",\n\"frame.encap_type\""))
+        #expect(second.packets.map(\.packet.adapter) == [1, 1, 1])
         let without = Self.sample.replacing("\"frame_raw\": [", with: "\"other\": [")
         #expect(Reading(without).error?.sentence.contains("tshark -T json -x") == true)
     }

@@ -197,6 +197,17 @@ import Testing
         )
     }
 
+    /// As when two captures of `btmon -w` are merged.
+    @Test func `equal adapters of two monitor interfaces are different adapters`() throws {
+        let monitor = Self.interface(254), event = bytes("0000 0003 0e 00")
+        let file =
+            Self.section + monitor + monitor + Self.packet(0, ticks: 5, event) + Self.packet(1, ticks: 6, event)
+        #expect(adapters(file) == [0, 0x1_0000])
+        var writer = CaptureWriter(CaptureFormat(.btsnoop, .monitor))
+        for (packet, bytes) in Reading(file).packets { _ = try writer.write(packet, bytes.span.bytes) }
+        #expect(adapters(writer.output) == [0, 0x100])
+    }
+
     @Test func `an interface of another name or link type is another adapter`() {
         let section = Self.section, plain = Self.interface(201)
         #expect(adapters(section + plain + packet(0, 5) + section + named("b") + packet(0, 6)) == [0, 1])

@@ -54,7 +54,7 @@ package final class CaptureWatch {
     package func add(_ packet: CapturePacket, _ bytes: RawSpan, from source: UInt16) throws {
         frame += 1
         var packet = packet
-        (packet.number, packet.adapter) = (frame, UInt32(source) << 16 | packet.adapter & 0xFFFF)
+        (packet.number, packet.adapter) = (frame, UInt32(source) << 16 | UInt32(packet.shortAdapter))
         if let time = packet.time {
             lines?.start(at: time)
             reader.start(at: time)
