@@ -22,6 +22,8 @@ struct HexDumpParser: LineParser {
     private var isReassembled = false
     /// The direction and time that `tshark -V` prints for the packet whose bytes follow.
     private var printedMetadata: (direction: TrafficDirection?, time: Duration?) = (nil, nil)
+    /// The interface that `tshark -V` prints for the packet whose bytes follow.
+    private var adapter: UInt32 = 0
     /// Whether the text has packets' fields.
     private var hasDetails = false
     /// The number of packets that are longer than their header states, or have no H4 type.
@@ -38,6 +40,7 @@ struct HexDumpParser: LineParser {
         case details
         case direction(TrafficDirection)
         case epoch(Duration)
+        case interface(UInt32)
         case other
 
         /// Parses a line. In a reply to an email, quote marks precede it.
@@ -90,6 +93,9 @@ struct HexDumpParser: LineParser {
                 if text.removePrefix("Epoch Time: ") || text.removePrefix("Epoch Arrival Time: ") {
                     return text.takeWord().flatMap { TextTime.epoch($0) }.map { .epoch($0) }
                 }
+                if text.removePrefix("Interface id: ") {
+                    return text.takeWord()?.decimal.map { .interface(UInt32(UInt16(exactly: $0) ?? 0)) }
+                }
                 guard text.removePrefix("Point-to-Point Direction: ") else { return nil }
                 return text.hasPrefix("Sent")
                     ? .direction(.sent) : text.hasPrefix("Received") ? .direction(.received) : nil
@@ -127,7 +133,7 @@ struct HexDumpParser: LineParser {
             rest.skipQuotes()
             if hasDetails, rest.removePrefix("Encapsulation type: ") { return rest.hasPrefix("Bluetooth H4") }
             count += 1
-            return count == (hasDetails ? 16 : 4) ? false : nil
+            return count == (hasDetails ? 40 : 4) ? false : nil
         }
     }
 
@@ -158,9 +164,10 @@ struct HexDumpParser: LineParser {
             isReassembled = !isPacket
         case .details:
             try deliver(facts: &facts, body)
-            (isReassembled, printedMetadata, hasDetails) = (false, (nil, nil), true)
+            (isReassembled, printedMetadata, adapter, hasDetails) = (false, (nil, nil), 0, true)
         case .direction(let direction): printedMetadata.direction = direction
         case .epoch(let time): printedMetadata.time = time
+        case .interface(let number): adapter = number
         case .other:
             isReassembled = false
             // A partial line can belong to the next packet.
@@ -213,7 +220,7 @@ struct HexDumpParser: LineParser {
         let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
         if !(1...5).contains(packet[0]) || packet.count > needed { malformedPackets += 1 }
         let record = CapturePacket(
-            number: facts.packets, time: time, direction: direction,
+            number: facts.packets, time: time, adapter: adapter, direction: direction,
             missing: max(0, needed - packet.count), content: .unknown)
         let bytes = packet
         packet.removeAll(keepingCapacity: true)

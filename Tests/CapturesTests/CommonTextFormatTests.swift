@@ -180,8 +180,12 @@ import Testing
         #expect(Reading(end).packets.count == 2 && Reading(end).error == nil)
     }
 
-    /// `tshark -V -x`, of a capture with interfaces and of one without.
-    @Test(arguments: ["", "    Section number: 1\n    Interface id: 0 (hci0)\n        Interface name: hci0\n"])
+    /// `tshark -V -x`, of a capture with interfaces, with packet flags, and of one without.
+    @Test(arguments: [
+        "", "    Section number: 1\n    Interface id: 0 (hci0)\n        Interface name: hci0\n",
+        "    Interface id: 1 (hci1)\n    Packet flags: 0x00000001\n"
+            + String(repeating: "        .... ...0 .... .... = CRC error: Not set\n", count: 16),
+    ])
     func `time and direction are read from tshark -V`(of interface: String) {
         func packet(_ number: Int, _ time: String, _ direction: String, _ dump: String) -> String {
             """
@@ -205,6 +209,7 @@ import Testing
         let reading = Reading(text)
         #expect(reading.error == nil && reading.facts.format == CaptureFormat(.hexDump, .h4))
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
+        #expect(reading.packets.allSatisfy { $0.packet.adapter == (interface.contains("id: 1") ? 1 : 0) })
         #expect(
             reading.packets.compactMap { $0.packet.time.map(TextEncoding.epoch) } == [
                 "1770000000.018265000", "1770000001.500000000",
