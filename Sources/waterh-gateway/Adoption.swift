@@ -105,7 +105,7 @@ enum Adoption {
 
     private static func confirm(_ question: String) async -> Bool {
         let text = try? await answer("\(question) [y/N] ")
-        return text?.lowercased().hasPrefix("y") == true
+        return text.flatMap(Bool.init(answer:)) == true
     }
 
     /// Prints a question and reads one line of standard input.

@@ -55,7 +55,7 @@ struct BenchDayUser: Sendable {
             Diagnostics.line("? \(prompt) y")
             return true
         }
-        return await ask("\(prompt) [Y/n]") { ["": true, "y": true, "n": false][$0.prefix(1)] } ?? false
+        return await ask("\(prompt) [Y/n]") { $0.isEmpty ? true : Bool(answer: $0) } ?? false
     }
 
     /// Asks until the answer is valid.

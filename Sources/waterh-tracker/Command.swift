@@ -65,7 +65,7 @@ enum Confirmation {
             throw CommandFailure(.refused, "not confirmed: \(question)", advice: "Nothing was changed. Add --yes.")
         }
         console.prompt("\(question) [y/N] ")
-        guard let answer = readLine()?.lowercased(), ["y", "yes"].contains(answer) else {
+        guard readLine().flatMap(Bool.init(answer:)) == true else {
             throw Refusal("declined", "Nothing was changed.")
         }
     }

@@ -195,7 +195,9 @@ struct Setup: AsyncParsableCommand {
         var changes: [(name: String, text: String)] = []
         for (name, question) in questions where !given.contains(name) {
             while true {
-                context.console.prompt("\(question) [\(settings.value(of: name)?.text ?? "")] ")
+                let value = settings.value(of: name) ?? .null
+                let choice = value == .flag(true) ? "Y/n" : value == .flag(false) ? "y/N" : value.text
+                context.console.prompt("\(question) [\(choice)] ")
                 guard let answer = readLine() else { throw Self.unanswered() }
                 guard !answer.isEmpty else { break }
                 do {
@@ -224,7 +226,7 @@ struct Setup: AsyncParsableCommand {
         if choice == nil, asksQuestions {
             context.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
             guard let answer = readLine() else { throw Self.unanswered() }
-            choice = answer.lowercased().hasPrefix("s") ? .skip : .enable
+            choice = answer.lowercased().hasPrefix("s") || Bool(answer: answer) == false ? .skip : .enable
         }
         guard let choice else {
             return ("Notifications: not tested. Test them with: waterh-tracker setup --notifications enable", nil)

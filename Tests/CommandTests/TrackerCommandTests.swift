@@ -153,10 +153,13 @@ import TrackerService
     /// US-035: at a terminal, setup explains notifications before it asks. Skip is an answer. Without a server there is
     /// a hint.
     @Test func `setup explains notifications, which can be skipped`() async throws {
-        let asked = try await home.shell(#"printf '\n\n\n\n\n\nS\n' | script -qec 'waterh-tracker setup' /dev/null"#)
+        let asked = try await home.shell(#"printf '\nn\n\n\n\n\nno\n' | script -qec 'waterh-tracker setup' /dev/null"#)
         #expect(
             asked.output.contains(Onboarding.notifications) && asked.output.contains("Notifications: skipped."),
             "\(asked.output)")
+        #expect(
+            asked.output.contains("Time-based reminders? [Y/n]")
+                && asked.output.contains(/waterline.timeReminders +false/), "\(asked.output)")
         #expect(
             Onboarding.notifications == """
                 Waterline sends gentle reminders to drink water during your session. Allow notifications to get \

@@ -6,7 +6,7 @@ const oderNichts = (ende) => (ende ? ', oder nicht gesetzt' : '');
 
 export default [
   // Settings
-  [/^It must be true or false\.$/, 'Es muss an oder aus sein.'],
+  [/^It must be yes or no \(also on or off, true or false\)\.$/, 'Es muss an oder aus sein.'],
   [/^It must be a full hour from (\d+) to (\d+), or unset\.$/, 'Es muss eine volle Stunde von $1 bis $2 sein, oder nicht gesetzt.'],
   [/^It must be a time from (\S+) to (\S+) in steps of 15 minutes(, or unset)?\.$/, (_, von, bis, ende) => `Es muss eine Zeit von ${von} bis ${bis} in Schritten von 15 Minuten sein${oderNichts(ende)}.`],
   [/^It must be (?:a whole number|a number) from (\S+) to ([\d.]+)(?: (\S+?))?(?: in steps of ([\d.]+))?(?: \((\S+) (\S+) to (\S+) \S+\))?\.$/, (_, von, bis, wort, schritt, least, unit, most) =>

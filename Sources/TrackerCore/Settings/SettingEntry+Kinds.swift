@@ -1,13 +1,9 @@
 /// Parsers for each kind of setting. Each one states the rule that it enforces.
 extension SettingEntry {
     static func flag(_ name: String, _ path: any WritableKeyPath<Settings, Bool> & Sendable) -> SettingEntry {
-        required(name, path, rule: "It must be true or false.", value: { .flag($0) }) { text in
-            switch text.lowercased() {
-            case "true", "on", "yes", "1": true
-            case "false", "off", "no", "0": false
-            default: nil
-            }
-        }
+        required(
+            name, path, rule: "It must be yes or no (also on or off, true or false).", value: { .flag($0) },
+            parse: Bool.init(answer:))
     }
 
     static func integer(
@@ -150,5 +146,16 @@ extension SettingEntry {
         It must be a time from \(padded(hours.lowerBound, 2)):00 to \(hours.upperBound):45 in steps of 15 \
         minutes\(orUnset ? ", or unset" : "").
         """
+    }
+}
+
+extension Bool {
+    /// Parses a yes-or-no answer in any case, such as `yes`, `y`, `on` or `true`.
+    package init?(answer: String) {
+        switch answer.lowercased() {
+        case "true", "on", "yes", "y", "1": self = true
+        case "false", "off", "no", "n", "0": self = false
+        default: return nil
+        }
     }
 }
