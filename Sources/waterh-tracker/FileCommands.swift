@@ -234,10 +234,10 @@ struct Restore: StoreCommand {
             try input.read { try spool.write($0) }
             try spool.commit()
         }
-        if try context.store.isUsed() {
+        let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path) {
+            guard try context.store.isUsed() else { return }
             try Confirmation.ask("Replace everything in \(context.path)?", isConfirmed: yes, console: context.console)
         }
-        let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path)
         StoreLocation.report(removedSettings: removed)
         try context.printReport(contents) { contents in
             let hint =

@@ -123,7 +123,8 @@ import TrackerCore
             ("newer", "The backup was written by a later version"), ("foreign", "foreign"),
             ("lowered", "update it with 0.9 first"),
         ] {
-            let result = try await home.shell("waterh-tracker restore \(file) --yes")
+            // The backup is checked before the confirmation, which a pipe cannot give.
+            let result = try await home.shell("waterh-tracker restore \(file)")
             result.expect(4, error: words, "(\(file))", for: "\(file)")
             #expect(
                 result.error.contains("The store was not changed.") && !result.error.contains("--store")

@@ -50,15 +50,17 @@ extension TrackerStore {
     ///   - file: a backup of this version or of 0.9, opened for reading only.
     ///   - scratch: an existing directory for a copy that is converted and checked first.
     ///   - now: the time in the name of the file with the replaced contents; `nil` keeps none.
+    ///   - confirm: called after the backup was checked; its error cancels the restore.
     /// - Returns: the path of that file, which is a backup, and the names of settings of the backup that 0.10 removed.
-    /// - Throws: `StoreError`. The store is unchanged then.
+    /// - Throws: `StoreError`, or the error of `confirm`. The store is unchanged then.
     @discardableResult
-    package func restore(from file: String, scratch: String, keepingAt now: Instant? = nil) throws -> (
-        kept: String?, removedSettings: [String]
-    ) {
+    package func restore(
+        from file: String, scratch: String, keepingAt now: Instant? = nil, confirm: () throws -> Void = {}
+    ) throws -> (kept: String?, removedSettings: [String]) {
         let copy = scratch + "/restored.sqlite"
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(copy + suffix) }
         let removed = try Self.withBackupErrors(file) { try check(file, copy) }
+        try confirm()
         return try writeWithoutTransaction { db in
             try db.run("ATTACH ? AS backup", [copy])
             defer { try? db.execute(sql: "DETACH backup") }

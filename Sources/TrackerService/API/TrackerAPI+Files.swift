@@ -62,11 +62,16 @@ extension TrackerAPI {
     }
 
     /// Replaces the whole store by a backup, or changes nothing. Saves the previous content next to the store.
-    /// - Parameter scratch: an existing directory for temporary files.
+    /// - Parameters:
+    ///   - scratch: an existing directory for temporary files.
+    ///   - confirm: called after the backup was checked; its error cancels the restore.
     /// - Returns: the contents, and the backup's settings that version 0.10 no longer has.
-    package func restore(from file: String, scratch: String) throws -> (ContentsReport, removedSettings: [String]) {
+    package func restore(
+        from file: String, scratch: String, confirm: () throws -> Void = {}
+    ) throws -> (ContentsReport, removedSettings: [String]) {
         try change {
-            let (kept, removed) = try store.restore(from: file, scratch: scratch, keepingAt: now)
+            let (kept, removed) = try store.restore(
+                from: file, scratch: scratch, keepingAt: now, confirm: confirm)
             var contents = try contents()
             contents.replaced = kept
             return (contents, removed)
