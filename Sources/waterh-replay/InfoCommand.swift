@@ -1,4 +1,5 @@
 import ArgumentParser
+import Captures
 import CommandSupport
 import Replay
 
@@ -26,9 +27,11 @@ struct InfoCommand: ParsableCommand {
             }
             guard let content else { continue }
             let report = SummaryReport(file: part.reportName, content: content)
-            if index > 0, !json { run.out.put(text: "\n") }
-            run.out.put(text: json ? report.json.text + "\n" : report.text)
-            if let error = part.readingError ?? content.readingError { run.report("\(part.name): \(error)") }
+            let text = json ? report.json.text + "\n" : report.text
+            if index > 0, !json, !text.isEmpty { run.out.put(text: "\n") }
+            run.out.put(text: text)
+            let error = part.readingError ?? content.readingError ?? (content.facts.format == nil ? "no capture" : nil)
+            if let error { run.report("\(part.name): \(error)") }
         }
         try run.finish()
     }

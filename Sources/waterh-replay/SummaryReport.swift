@@ -8,10 +8,9 @@ struct SummaryReport {
     let file: String
     let content: CaptureContent
 
+    /// The summary without the error of reading, which the command prints; empty for a file that is not a capture.
     var text: String {
-        guard content.facts.format != nil else {
-            return "\(CaptureRun.name(file)): \(content.readingError ?? "no capture")\n"
-        }
+        guard content.facts.format != nil else { return "" }
         var lines: [String] = []
         lines.append("\(CaptureRun.name(file)): \(container)")
         lines.append(packets)
@@ -22,7 +21,7 @@ struct SummaryReport {
         lines += advertisers
         lines += tables
         lines.append(attCounts)
-        lines += unreadable.map { "note: \($0)" }
+        lines += unreadable.dropFirst(content.readingError == nil ? 0 : 1).map { "note: \($0)" }
         return lines.map { TerminalText.safe($0) }.joined(separator: "\n") + "\n"
     }
 
