@@ -45,6 +45,8 @@ import TrackerCore
         let (rig, report) = try polled(peer)
         #expect(report.failure == nil && report.acknowledged == 6, "\(report)")
         #expect(rig.peer.bottle.connections == (isFirstAlive ? 1 : 2))
+        let reason = #/The bottle did not respond on FFE9 and FFE4 \(handles \d+ and 65\)\./#
+        #expect(report.recovery.contains { $0.reason.contains(reason) } != isFirstAlive, "\(report.recovery)")
     }
 
     @Test func `a poll reports amounts that a dialect reads from one byte only`() throws {

@@ -12,6 +12,9 @@ package struct CharacteristicPair: Hashable, Sendable {
     /// Whether responses can be read, as in the draft profile.
     var responseCanBeRead: Bool { profile == .draft && response.properties.contains(.read) }
 
+    /// The UUIDs and value handles: `FFE9 and FFE4 (handles 17 and 21)`.
+    var text: String { "\(command.uuid) and \(response.uuid) (handles \(command.handle) and \(response.handle))" }
+
     /// The error for a GATT table that matches no profile.
     package struct NoMatchingProfile: Error {
         /// The reason why each profile does not match, the retail profile first.

@@ -429,7 +429,7 @@ extension Poll {
             pairIndex += 1
             return try disconnectAndRecover(
                 LinkError(
-                    .timeout, "The bottle did not respond on pair \(pairIndex) of its characteristics.",
+                    .timeout, "The bottle did not respond on \(session.pair?.text ?? "its characteristics").",
                     isTransient: true))
         }
         if session.isResumed {
