@@ -333,8 +333,10 @@ enum DoctorChecks {
                 // The store's bottle might still appear.
                 if isOwn != false { break scan }
             case .scanFailed(let error), .unavailable(let error):
+                // The check of the system bus or of bluetoothd has the cause.
                 finding = Finding(
-                    check, .bad, error.description, advice: advice.about(error.code),
+                    check, .bad, error.code == .serviceLost ? error.sentence : error.description,
+                    advice: advice.about(error.code),
                     isAbsence: error.code != .permissionDenied)
                 break scan
             default:

@@ -194,6 +194,10 @@ import Testing
         // The doctor reports it before the missing bottle.
         let doctor = try await pair.gateway("doctor --link unix:\(pair.folder.file("none.sock"))")
         doctor.expect(1, output: "BAD  store: ")
+        // The cause of a missing system bus is printed by one check.
+        let noBus = try await pair.gateway(
+            "doctor --link bluez", environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent/bus"])
+        #expect(noBus.output.components(separatedBy: "Failed to connect to socket").count == 2, "\(noBus.output)")
         try FileManager.default.removeItem(atPath: pair.store)
         #expect(try await pair.poll().object["new"] as? Int == 1)
     }
