@@ -51,7 +51,7 @@ enum PollText {
             let facts = [
                 report.profile?.rawValue, report.model?.title, report.batteryPercent.map { "battery \($0) %" },
                 report.clockDriftSeconds.map {
-                    $0 == 0 ? "clock right" : "clock \(PollReport.driftText($0))"
+                    $0 == 0 ? "clock correct" : "clock \(PollReport.driftText($0))"
                 },
             ].compactMap { $0 }
             lines.append(([report.name.map { "\($0) (\(bottle))" } ?? bottle] + facts).joined(separator: ", "))

@@ -9,7 +9,7 @@ import { act } from './ui.js';
 /** Whether the drift of the bottle's clock is known. In a demonstration only the service's time is accelerated. */
 export const knowsDrift = (state) => Number.isFinite(state.bottle?.clockDriftSeconds) && !(state.service?.speed > 1);
 
-const drift = (seconds) => (seconds === 0 ? t.clockRight : t.clockOff(offset(seconds), seconds > 0));
+const drift = (seconds) => (seconds === 0 ? t.clockCorrect : t.clockOff(offset(seconds), seconds > 0));
 
 /** The bottle's name; if that is an address, the advertised name if there is one. */
 export const bottleName = (bottle) => (/^([0-9A-F]{2}:){5}[0-9A-F]{2}$/i.test(bottle.name) ? bottle.advertisedName ?? bottle.name : bottle.name);

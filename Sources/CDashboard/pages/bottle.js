@@ -9,7 +9,7 @@ import { live, on } from './live.js';
 import { said, t } from './texts.js';
 import { card } from './ui.js';
 
-const clockFact = (seconds) => (seconds === 0 ? t.clockIsRight : t.clockFact(offset(seconds), seconds > 0));
+const clockFact = (seconds) => (seconds === 0 ? t.clockIsCorrect : t.clockFact(offset(seconds), seconds > 0));
 
 export function bottle(root) {
   const line = bottleLine();

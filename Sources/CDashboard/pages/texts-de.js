@@ -36,7 +36,7 @@ export default {
   kept: 'Auf diesem Gerät gespeichert, bis der Dienst antwortet.',
   sources: { bottle: 'Flasche', cli: 'Kommandozeile', web: 'Seite', http: 'Seite', notification: 'Mitteilung', mqtt: 'MQTT', dbus: 'Desktop', health: 'Health' },
   bottle: 'Flasche', noBottle: 'Noch keine Flasche', noBottleHint: 'Schüttle die Flasche nahe am Adapter, oder führe waterh-gateway adopt ADRESSE aus.',
-  battery: (prozent) => `Akku ${prozent} %`, clockRight: 'Uhr richtig', clockIsRight: 'richtig', clockFact: (abstand, gehtVor) => `geht ${abstand} ${gehtVor ? 'vor' : 'nach'}`, clockOff: (abstand, gehtVor) => `Uhr geht ${abstand} ${gehtVor ? 'vor' : 'nach'}`,
+  battery: (prozent) => `Akku ${prozent} %`, clockCorrect: 'Uhr stimmt', clockIsCorrect: 'stimmt', clockFact: (abstand, gehtVor) => `geht ${abstand} ${gehtVor ? 'vor' : 'nach'}`, clockOff: (abstand, gehtVor) => `Uhr geht ${abstand} ${gehtVor ? 'vor' : 'nach'}`,
   lastPoll: (wann) => `Letzte Abfrage ${wann}`, nextPoll: (wann) => `nächste ${wann}`,
   stale: (zeit) => `Stand von ${zeit}, der Dienst antwortet nicht.`, away: 'Der Dienst antwortet nicht.',
   waiting: (anzahl) => `${eins(anzahl, 'Eintrag wartet', 'Einträge warten')} auf den Dienst.`,

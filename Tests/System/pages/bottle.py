@@ -101,7 +101,7 @@ class Bottle(PageCase):
 
         self.open("/bottle", ".bottle-page .counts > div")
         unnamed = facts(1, name="WaterH-Boost-24oz", advertisedName="WaterH-Boost-24oz")
-        self.assertEqual((unnamed["Name"], unnamed.get("Advertised name"), unnamed["Clock"], unnamed["Connection"]), ("WaterH-Boost-24oz", None, "right", "connected"))
+        self.assertEqual((unnamed["Name"], unnamed.get("Advertised name"), unnamed["Clock"], unnamed["Connection"]), ("WaterH-Boost-24oz", None, "correct", "connected"))
         self.assertEqual(facts(1, name="Mine", advertisedName="WaterH-Boost-24oz")["Advertised name"], "WaterH-Boost-24oz")
         self.assertNotIn("Clock", facts(480, name="Mine"), "in a demo the clock is unknown")
 
