@@ -174,7 +174,7 @@ export default {
     'take-over': 'übernehmen', share: 'mit der App teilen',
   },
 
-  condition: 'Zustand', model: 'Modell', advertised: 'Gesendeter Name', batteryLabel: 'Akku', clockLabel: 'Uhr', stored: 'Einträge in der Flasche', lastComplete: 'Letzte vollständige Abfrage', stage: 'Verbindung', serviceVersion: 'Version',
+  condition: 'Zustand', model: 'Modell', advertised: 'Gesendeter Name', batteryLabel: 'Akku', clockLabel: 'Uhr', stored: 'Einträge in der Flasche', lastComplete: 'Letzte vollständige Abfrage', stage: 'Verbindung', serviceVersion: 'Version des Dienstes',
   stages: { idle: 'wartet', scanning: 'sucht', connecting: 'verbindet', polling: 'liest', connected: 'verbunden' },
   bottlesInRange: 'Flaschen in Reichweite', noBottlesInRange: 'Keine andere Flasche in Reichweite. Schüttle die Flasche nahe am Adapter und suche dann.', scan: 'Suchen', scanning: 'Suche läuft …',
   addBottle: 'Flasche hinzufügen', lookInside: 'Hineinsehen', notMine: 'Nicht meine', addTitle: (name) => `${name} hinzufügen?`, added: (name) => `${name} ist hinzugefügt. Die erste Abfrage beginnt jetzt.`,

@@ -169,7 +169,7 @@ export default {
   },
 
   // Bottle
-  condition: 'Status', model: 'Model', advertised: 'Advertised name', batteryLabel: 'Battery', clockLabel: 'Clock', stored: 'Records in the bottle', lastComplete: 'Last complete poll', stage: 'Connection', serviceVersion: 'Version',
+  condition: 'Status', model: 'Model', advertised: 'Advertised name', batteryLabel: 'Battery', clockLabel: 'Clock', stored: 'Records in the bottle', lastComplete: 'Last complete poll', stage: 'Connection', serviceVersion: 'Service version',
   stages: { idle: 'waiting', scanning: 'scanning', connecting: 'connecting', polling: 'reading', connected: 'connected' },
   bottlesInRange: 'Bottles in range', noBottlesInRange: 'No other bottle in range. Shake the bottle near the adapter, then scan.', scan: 'Scan', scanning: 'Scanning…', signal: (rssi) => `${rssi} dBm`,
   addBottle: 'Add bottle', lookInside: 'Look inside', notMine: 'Not mine', addTitle: (name) => `Add ${name}?`, added: (name) => `${name} is added. The first poll starts now.`,
