@@ -20,7 +20,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Services: retail (bottles on sale), draft (the original requirements), or both")
     var profile = OfferedProfiles.both
 
-    @Option(help: "boost or vita (default: the model of the capture, else boost)")
+    @Option(help: "Model of the bottle (default: the model of the capture, else boost)")
     var model: BottleModel?
 
     @Option(help: "Advertised name (default: the usual name of the model)")
@@ -42,7 +42,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Byte 0 of records: calendar (year) or strict (1A) (default: 1A over FF02, year over FFE4)")
     var dialect: RecordDialect?
 
-    @Option(help: "Recorded times: today (shifts the last drink to now) or keep")
+    @Option(help: "Recorded times; today shifts the last drink to now")
     var restamp = Restamp.keep
 
     @Option(
@@ -58,7 +58,7 @@ struct Run: AsyncParsableCommand {
             valueName: "file"), completion: .file())
     var record: String?
 
-    @Option(help: "GATT values over bluez: socket (default) or signals")
+    @Option(help: "How GATT values are sent over bluez (default: socket)")
     var notifications: LinkFactory.NotificationMethod?
 
     @Option(help: ArgumentHelp("Fault plan; see 'waterh-emulator faults'", valueName: "plan"))

@@ -23,7 +23,7 @@ struct Adopt: AsyncParsableCommand {
         help: ArgumentHelp("Bottle of this store whose new address this is: both share one history", valueName: "name"))
     var other: String?
 
-    @Option(help: "How the bottle is used: take-over or share (default: the setting bottle.mode)")
+    @Option(help: "How the bottle is used (default: the setting bottle.mode)")
     var mode: BottleMode?
 
     @Flag(help: "Release the bottle: it is no longer polled. Its drinks stay.")

@@ -23,7 +23,7 @@ struct LinkOptions: ParsableArguments {
             "Bottle name or address (default: $WATERH_BOTTLE, else the adopted bottles)", valueName: "name"))
     var bottle: String?
 
-    @Option(help: "GATT values over bluez: signals (default) or socket")
+    @Option(help: "How GATT values are received over bluez (default: signals)")
     var notifications: LinkFactory.NotificationMethod?
 
     @Flag(help: "Switch the adapter off and on as a last resort. Other programs that use it are disconnected.")

@@ -45,7 +45,7 @@ struct RecordArguments: ParsableArguments {
     @Option(help: "Byte 0 of a record: calendar (year - 2000) or strict (must be 1A)")
     var dialect: RecordDialect = .calendar
 
-    @Option(help: "Model of the bottle, if the capture does not show it: boost or vita")
+    @Option(help: "Model of the bottle, if the capture does not show it")
     var model: BottleModel?
 }
 

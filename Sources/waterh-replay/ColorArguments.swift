@@ -6,7 +6,7 @@ struct ColorArguments: ParsableArguments {
         case auto, always, never
     }
 
-    @Option(help: "Colour: auto (on a terminal, without NO_COLOR), always or never")
+    @Option(help: "Colour; auto: on a terminal, without NO_COLOR")
     var color: When = .auto
 
     var isColoured: Bool {

@@ -28,10 +28,7 @@ struct FilterArguments: ParsableArguments {
     @Option(help: ArgumentHelp("End of the time range, in the form of --from", valueName: "time"))
     var to: TrafficFilter.Moment?
 
-    @Option(
-        help: ArgumentHelp(
-            "Only PDUs of this kind; repeatable: \(TrafficKind.allCases.map(\.rawValue).joined(separator: ", "))",
-            valueName: "kind"))
+    @Option(help: ArgumentHelp("Only PDUs of this kind; repeatable", valueName: "kind"))
     var only: [TrafficKind] = []
 
     var filter: TrafficFilter {

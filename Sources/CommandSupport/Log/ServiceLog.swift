@@ -27,7 +27,7 @@ package enum LogFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
 package struct ServiceLogOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("log-format"),
-        help: "Log format: text, json or journal (default: journal under systemd, else text)")
+        help: "Log format (default: journal under systemd, else text)")
     var format: LogFormat?
 
     package init() {}
