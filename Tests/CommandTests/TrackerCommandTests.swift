@@ -54,16 +54,16 @@ import TrackerService
         ("gateway run --listen localhost:99999", 2, "expected an address with a port"),
         ("gateway run --listen ::1:8077", 2, "expected an address with a port"),
         ("gateway run --listen unix:relative", 2, "expected an address with a port"),
-        ("gateway send --link unix:/x raw", 2, "'raw' is not valid: expected raw HEX."),
-        ("gateway send --link unix:/x goal", 2, "'goal' is not valid: expected goal ML."),
+        ("gateway send --link unix:/x raw", 2, "'raw' is not valid: expected raw HEX"),
+        ("gateway send --link unix:/x goal", 2, "'goal' is not valid: expected goal ML"),
         (
             "gateway send --link unix:/x recalibrate much", 2,
-            "'recalibrate much' is not valid: expected recalibrate full|empty."
+            "'recalibrate much' is not valid: expected recalibrate full|empty"
         ),
-        ("gateway send --link unix:/x reminder", 2, "reminder off|periodic|smart [08:00-20:00] [MINUTES]."),
+        ("gateway send --link unix:/x reminder", 2, "reminder off|periodic|smart [08:00-20:00] [MINUTES]"),
         (
             "gateway send --link unix:/x light purple", 2,
-            "'purple' is not a valid light: expected one of blue, breathe, calm, rainbow, warmth, christmas.\n"
+            "'purple' is not a valid light: expected one of blue, breathe, calm, rainbow, warmth, christmas\n"
         ),
         ("emulator run --link unix:b.sock --answers strict", 2, ""), ("emulator run --link capture:x", 2, ""),
         ("emulator run --link bluez:hci7 --faults lose@1,mtu=23", 2, ""),
@@ -273,12 +273,12 @@ import TrackerService
         #expect(try await tracker("log quick2").contains("Logged 12 oz at"))
         #expect(try await tracker("undo").contains("Undid: log 12 oz."))
         for (line, words) in [
-            ("log 99oz", "99 oz is outside the range of one drink: 1–2000 ml (up to 67.6 oz)."),
+            ("log 99oz", "99 oz is outside the range of one drink: 1–2000 ml (up to 67.6 oz)"),
             (
                 "water --oz cup",
                 "invalid amount 'cup': expected fluid ounces (8), or an amount with a unit (8.5oz, 250ml)"
             ),
-            ("settings set hydration.goalMl 9000", "500 to 5000 ml (16.9 oz to 169.1 oz)."),
+            ("settings set hydration.goalMl 9000", "500 to 5000 ml (16.9 oz to 169.1 oz)"),
         ] {
             let refused = try await home.tracker(line)
             #expect(refused.exitCode != 0 && refused.error.contains(words), "\(refused.error)")

@@ -97,7 +97,12 @@ package enum CommandRunner {
             return ExitStatus.done.rawValue
         }
         guard !(error is ExitCode) else { return code.rawValue }
-        if isWrongUse { Diagnostics.block(text) } else { Diagnostics.error(String(describing: error)) }
+        if isWrongUse {
+            // ArgumentParser writes `Error: `, unlike every other error.
+            Diagnostics.block(text.hasPrefix("Error: ") ? "e" + text.dropFirst() : text)
+        } else {
+            Diagnostics.error(String(describing: error))
+        }
         return isWrongUse ? ExitStatus.wrongUse.rawValue : ExitStatus.failed.rawValue
     }
 }

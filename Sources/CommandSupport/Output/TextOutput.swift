@@ -127,8 +127,15 @@ package enum Diagnostics {
             for more in lines.dropFirst() { _ = isLogged(.error, more) }
             return
         }
-        put(label("error:", .red), sentence)
+        put(label("error:", .red), withoutFullStop(sentence))
         for advice in lines { line("  " + advice) }
+    }
+
+    /// The text without its full stop if it is one sentence.
+    private static func withoutFullStop(_ text: String) -> String {
+        let start = text.dropLast()
+        guard text.hasSuffix("."), !start.contains(". "), let end = start.last else { return text }
+        return end.isLetter || end.isNumber || ")]\"'%".contains(end) ? String(start) : text
     }
 
     package static func warning(_ sentence: String) {
