@@ -67,7 +67,7 @@ struct ServicePlan: Sendable {
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(
-                .wrongUse, "invalid --listen \"\(listen)\": expected an address with a port, or off",
+                .wrongUse, "invalid --listen '\(listen)': expected an address with a port, or off",
                 advice: "Use 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
         // Fail at the start if the zone or the link is invalid.

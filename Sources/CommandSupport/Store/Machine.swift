@@ -45,7 +45,7 @@ package enum Machine {
             return try Zone(id)
         } catch {
             throw CommandFailure(
-                .wrongUse, "unknown time zone of this computer: \"\(id)\" is not an IANA name",
+                .wrongUse, "unknown time zone of this computer: '\(id)' is not an IANA name",
                 advice: "Name one, for example TZ=Europe/Berlin, or use --zone, or set zone in waterh.toml.")
         }
     }
