@@ -3,7 +3,7 @@ import CLibPQ
 /// A parameter of a statement in the binary format of PostgreSQL.
 struct PostgresParameter: Sendable {
     let type: Oid
-    /// `nil` for NULL.
+    /// The value as PostgreSQL receives it; `nil` for NULL.
     private(set) var bytes: [UInt8]?
 
     // Types of pg_type, which are constant.

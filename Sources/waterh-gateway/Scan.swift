@@ -37,7 +37,7 @@ struct Scan: AsyncParsableCommand {
             await central.close()
         }
         defer { end.cancel() }
-        // The cancellation of a stop signal also ends the link's events.
+        // A stop signal cancels the task, which also ends the link's events.
         let (outcome, stopped) = await Interruptible.stoppable {
             try await Self.list(
                 central, linkOptions, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted,

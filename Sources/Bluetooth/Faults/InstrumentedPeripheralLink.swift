@@ -14,7 +14,7 @@ package final class InstrumentedPeripheralLink: PeripheralLink, @unchecked Senda
     private let spaceSignals: AsyncStream<Void>
     private let timer: DeadlineTimer
     private var injector: GATTFaultInjector
-    /// `nil` without an observer, and before `open`.
+    /// The writer of the observer's packets; `nil` without an observer, and before `open`.
     private var transcript: GATTTranscript?
 
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {

@@ -23,10 +23,10 @@ struct ServerBearer: Sendable {
             /// A Read Blob. With `isPartial`, the application supplies the bytes from the request's offset on.
             case blob(isPartial: Bool)
             case byType
-            /// A Read Multiple with its values so far. The application supplies that of the first handle in `rest`.
+            /// A Read Multiple with the values read so far. The application next supplies the value of `rest.first`.
             case multiple(values: [[UInt8]], rest: ArraySlice<UInt16>, isVariable: Bool)
             case write
-            /// The prepared writes to execute. The application handles the first of `rest`.
+            /// The prepared writes to execute. The application next handles `rest.first`.
             case execute(rest: ArraySlice<ATTHandleValue>)
 
             var request: ATTOpcode {

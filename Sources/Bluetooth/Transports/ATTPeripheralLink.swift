@@ -2,7 +2,7 @@ import Dispatch
 
 /// A transport for a peripheral's PDUs. The link calls it on its queue, and it answers on that queue.
 protocol PeripheralTransport: AnyObject {
-    /// The link, which owns the transport.
+    /// The link that uses and owns the transport.
     var peripheral: ATTPeripheralLink? { get set }
     /// The address of the adapter, if it is known.
     var address: BluetoothAddress? { get }

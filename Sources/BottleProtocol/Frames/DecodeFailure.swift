@@ -18,7 +18,7 @@ package struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible
         self.found = found
     }
 
-    /// The clause with its numbers: `a frame is shorter than its header (at byte 2: needed 4, found 2)`.
+    /// The problem with its offset and numbers: `a frame is shorter than its header (at byte 2: needed 4, found 2)`.
     package var description: String { "\(problem) (at byte \(offset): needed \(needed), found \(found))" }
 }
 

@@ -243,6 +243,7 @@ extension Poll {
         return hasUndeleted
     }
 
+    /// Acknowledges the certain records of the last reading, reads the log again, or ends the log.
     /// - Parameter hasUndeleted: whether the bottle has kept acknowledged records.
     private mutating func acknowledgeOrReadAgain(
         _ session: Session, _ reader: LogReader, _ records: [DrinkRecord], hasUndeleted: Bool

@@ -24,7 +24,7 @@ struct Session: Sendable {
     var pair: CharacteristicPair?
     /// The number of pairs of characteristics that could be the bottle's.
     var pairCount = 1
-    /// Whether an earlier poll opened the connection. It can be lost without a notification.
+    /// Whether an earlier poll opened the connection. The link might not have reported its end.
     var isResumed = false
     /// The number of writes whose response has not arrived.
     var pendingWrites = 0

@@ -40,7 +40,7 @@ package actor MQTTPublisher {
     /// The channel with the notifications that it missed.
     nonisolated let notifications: BufferedSink
     nonisolated let denials: Denials
-    /// Whether the store has had an id at brokers. If it has none now, it was purged.
+    /// Whether this process has seen an MQTT client ID in the store. If the store has none now, it was purged.
     private nonisolated let hadIdentity = Mutex(false)
     private let pause = Pause()
     private var lastProblem: String?

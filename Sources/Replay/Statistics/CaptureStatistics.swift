@@ -48,7 +48,7 @@ package final class CaptureStatistics: EventReader {
     private var now: Duration?
 
     private struct AttributeKey: Hashable {
-        /// The address, adapter or connection number of the server. Bits 48 to 50 are the kind.
+        /// The server: its address, adapter or connection number. Bits 48 to 50 are the kind of number.
         var server: UInt64
         var handle: UInt16
     }

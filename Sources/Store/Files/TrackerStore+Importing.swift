@@ -65,7 +65,7 @@ extension TrackerStore {
         }
     }
 
-    /// The maximum lead of another device's clock, in seconds.
+    /// The maximum time in seconds by which another device's clock can be ahead.
     static let maxSampleLeadSeconds: Double = 600
 
     /// Rejects a sample in the future, except exported drinks, whose time is known.

@@ -76,7 +76,7 @@ enum StoreOpening {
 
     /// A way to open a file for reading. The file and its WAL do not change.
     private enum ReadMode: CaseIterable {
-        /// There is a WAL of an open or killed program. A read-only connection neither checkpoints nor deletes it.
+        /// A program has the store open, or was killed: its WAL exists. A read-only connection does not change the WAL.
         case withWAL
         /// No program has the store open. SQLite creates a WAL for its locks and deletes it on closing.
         case withoutWAL

@@ -14,7 +14,7 @@ package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
 }
 
 extension TrackerStore {
-    /// Sets or clears (`nil`) the error of a publisher. Another message keeps the start time if the settings are equal.
+    /// Sets or clears (`nil`) the error of a publisher. With equal settings, a new message keeps the start time.
     /// - Parameter settings: the settings of the attempt, stored as a hash.
     package func recordProblem(_ message: String?, of name: String, with settings: String = "", at now: Instant) throws
     {

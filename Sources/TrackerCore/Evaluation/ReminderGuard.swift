@@ -11,7 +11,7 @@ package struct ReminderGuard: Hashable, Sendable {
     /// Stable names, used in JSON.
     package enum Name: String, Hashable, Sendable, Codable, CaseIterable {
         case goalOpen, remindersOn, activeHours, underDailyLimit, engineChosen
-        /// No more important notification is due at the same moment.
+        /// No notification with a higher priority is due at the same moment.
         case noOtherNotification = "noOtherWord"
         case notSnoozed
         /// A service sends nothing before setup, and no reminder before its first poll.

@@ -1,7 +1,7 @@
 /// The reminder state of one session, updated when a channel accepts a notification.
 package struct WaterlineReminderState: Hashable, Sendable, Codable {
     package var sessionID: String
-    /// The session's start, or the time of the last change of the interval.
+    /// The time from which the intervals of reminders count: the session's start, or the last change of the interval.
     package var gridStart: Instant
     package var gridIntervalMinutes: Int
     package var lastSlot: Instant?

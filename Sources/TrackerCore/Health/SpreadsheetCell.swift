@@ -21,7 +21,7 @@ package enum SpreadsheetCell {
         return "\"" + Escaping.replacing(text, ["\"": "\"\""]) + "\""
     }
 
-    /// Whether a cell with this character must be quoted. A switch, because an export tests every byte.
+    /// Whether a cell with this character must be quoted. A `switch` is fast, and an export tests every byte.
     private static func isSpecial(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\""), UInt8(ascii: "\t"), UInt8(ascii: "\r"),

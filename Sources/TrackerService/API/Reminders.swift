@@ -175,10 +175,10 @@ package actor DayObserver {
 
     package static let longestPause = Duration.seconds(60)
 
-    /// The interval for polling without file events.
+    /// The maximum pause between two evaluations without file events.
     package static let shortCheckInterval = Duration.seconds(3)
 
-    /// The polling interval, with or without file events.
+    /// The maximum pause between two evaluations. Without file events, other programs' writes are found only after it.
     package static func checkInterval(hasFileEvents: Bool) -> Duration {
         hasFileEvents ? longestPause : shortCheckInterval
     }

@@ -6,7 +6,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Images of the day for pages of other programs, and pages to embed.
+/// The widgets: images of the day's progress for other programs' pages, and pages to embed.
 enum WidgetRoutes {
     /// The maximum age of an image in seconds.
     static let freshSeconds = 60

@@ -5,9 +5,9 @@ package import BottleProtocol
 package enum OfferedProfiles: String, CaseIterable, Sendable {
     /// Both tables, for clients of either kind.
     case both
-    /// The table of the original requirements, with the service FF00.
+    /// The GATT table of the original requirements, with the service FF00.
     case draft
-    /// The table of bottles on sale.
+    /// The GATT table of bottles on sale.
     case retail
 
     package init(_ profile: BottleProfile) { self = profile == .draft ? .draft : .retail }
