@@ -67,7 +67,7 @@ import TrackerSupport
         #expect(try await rig.days(in: database) == rig.days())
     }
 
-    @Test func `drinks arrive when they were logged while the publisher was off`() async throws {
+    @Test func `drinks that were logged while the publisher was off are sent later`() async throws {
         let database = try await TestDatabase()
         let rig = try await GatewayRig(database.gateway())
         let keys = try rig.drink(5)

@@ -89,7 +89,7 @@ import TrackerCore
     }
 
     /// A container has no machine id: the file identifies itself, whatever its path.
-    @Test func `a machine without an ID is identified by the file`() throws {
+    @Test func `a store on a machine without an ID is identified by its file`() throws {
         let folder = try TemporaryFolder()
         func home(_ name: String) -> StoreOrigin { StoreOrigin(machine: "\n", path: folder.file(name)) }
         func shell(_ text: String) throws {

@@ -60,9 +60,9 @@ import Testing
 
     /// Without an interest the end is not reported; then it is reported as the requested event.
     @Test(arguments: pollers, [DescriptorSource.Interest.reading, .writing, [.reading, .writing]])
-    func `a hang-up with an empty interest is reported later`(canUseEpoll: Bool, interest: DescriptorSource.Interest)
-        async throws
-    {
+    func `a hang-up while no events are requested is reported with the next request`(
+        canUseEpoll: Bool, interest: DescriptorSource.Interest
+    ) async throws {
         let (ours, theirs) = try Self.pair()
         let (source, stream) = Self.source(ours, DescriptorPoller(canUseEpoll: canUseEpoll))
         var events = stream.makeAsyncIterator()

@@ -10,11 +10,11 @@ import TrackerCore
 
     // The same instants on every machine: the core does not read the host's zone. Runs in processes of its own, because
     // Foundation reads TZ once.
-    @Test func `records have the same dates on a machine in UTC`() async {
+    @Test func `a machine in UTC computes the expected dates of records`() async {
         await #expect(processExitsWith: .success) { try RecordVectors.checkInstants(onAMachineIn: "UTC", offset: 0) }
     }
 
-    @Test func `records have the same dates on a machine in Asia/Tokyo`() async {
+    @Test func `a machine in Asia/Tokyo computes the expected dates of records`() async {
         await #expect(processExitsWith: .success) {
             try RecordVectors.checkInstants(onAMachineIn: "Asia/Tokyo", offset: 9 * 3600)
         }
