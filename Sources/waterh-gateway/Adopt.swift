@@ -40,7 +40,7 @@ struct Adopt: AsyncParsableCommand {
             throw ValidationError("invalid address: expected an address such as A4:C1:38:01:02:03")
         }
         guard !release || other == nil && mode == nil else {
-            throw ValidationError("--release cannot be combined with --as or --mode")
+            throw ValidationError("--release cannot be used with --as or --mode")
         }
     }
 

@@ -16,7 +16,7 @@ struct HistoryCommand: StoreCommand {
 
     func validate() throws {
         guard [day, week, month, notifications ? "" : nil].compactMap(\.self).count <= 1 else {
-            throw ValidationError("--day, --week, --month and --notifications exclude each other")
+            throw ValidationError("only one of --day, --week, --month and --notifications can be used")
         }
     }
 

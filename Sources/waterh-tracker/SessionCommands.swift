@@ -44,7 +44,7 @@ struct Water: ServiceCommand {
     @Option(help: "Time: 14:00, 2026-06-15T14:00, or with an offset (default: now)") var at: String?
 
     func validate() throws {
-        guard oz == nil || ml == nil else { throw ValidationError("--oz and --ml exclude each other") }
+        guard oz == nil || ml == nil else { throw ValidationError("--oz cannot be used with --ml") }
     }
 
     private static func millilitres(_ text: String) throws -> Double {

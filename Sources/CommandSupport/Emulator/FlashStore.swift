@@ -35,7 +35,7 @@ package final class FlashStore: Sendable {
         do {
             lock = try ProcessLock(path + ".lock")
         } catch {
-            throw CommandFailure(.failed, "\(path).lock cannot be opened: \(FileErrorText.text(error))")
+            throw CommandFailure(.failed, "cannot open \(path).lock: \(FileErrorText.text(error))")
         }
         guard lock.isOurs else { throw CommandFailure(.failed, "another emulator uses \(path)") }
     }
