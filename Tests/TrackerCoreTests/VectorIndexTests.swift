@@ -8,8 +8,7 @@ import Testing
             [
                 try DayVectors.table, try RecordVectors.table, try PaceVectors.table, CompanionVectors.table,
                 try AdaptiveVectors.table, WaterlineVectors.table, SyncVectors.table, HealthVectors.table,
-                ReminderVectors.table, CheckVectors.table, PaceDayTests.table, IngestStoryTests.table,
-                SessionNightTests.table,
+                ReminderVectors.table, CheckVectors.table, PaceDayTests.table, SessionNightTests.table,
             ]
         }
     }

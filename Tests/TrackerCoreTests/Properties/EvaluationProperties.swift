@@ -42,9 +42,7 @@ import TrackerSupport
                     Sip(key: "sip\(world.sips.count)", at: now, ml: Int.random(in: 16...200, using: &random)))
             case 6: world.sink.isAvailable.toggle()
             case 7:
-                world.ledger.drinks.keys.sorted().randomElement(using: &random).map {
-                    _ = world.ledger.delete($0, at: now)
-                }
+                world.drinks.indices.randomElement(using: &random).map { world.drinks[$0].isDeleted = true }
             default: break
             }
             let evaluation = world.evaluate(at: now)

@@ -8,7 +8,7 @@ import TrackerSupport
 struct World {
     var settings = Settings()
     let zone: Zone
-    var ledger = DrinkLedger()
+    var drinks: [Drink] = []
     var session: WaterlineSession?
     var logs: [LogEntry] = []
     var sips: [Sip] = []
@@ -41,7 +41,7 @@ struct World {
     func facts(at now: Instant) -> TrackerFacts {
         let day = calendar.day(of: now)
         var facts = TrackerFacts(
-            settings: settings, zone: zone, days: [day: ledger.intake(on: day)], engineDay: engineDay)
+            settings: settings, zone: zone, days: [day: DayIntake(day: day, folding: drinks)], engineDay: engineDay)
         if let session, session.isActive {
             facts.waterline = WaterlineFacts(session: session, logs: logs, sips: sips, reminders: waterline)
         }
@@ -90,8 +90,8 @@ struct World {
     }
 
     mutating func drink(_ ml: Int, at now: Instant) {
-        let key = "drink\(ledger.drinks.count)"
-        ledger.ingest([Drink(key: key, at: now, calendar: calendar, ml: ml, source: .cli, updatedAt: now)])
+        let key = "drink\(drinks.count)"
+        drinks.append(Drink(key: key, at: now, calendar: calendar, ml: ml, source: .cli, updatedAt: now))
     }
 
     mutating func log(_ kind: LogEntry.Kind, at time: Instant, estimate: Double = 1) {

@@ -2,9 +2,9 @@ import Testing
 
 @testable import TrackerCore
 
-/// D1: greeting. D2: the adaptive reminder. D3: streak, calendar, reset.
+/// D1: greeting. D2: the adaptive reminder. D3: streak, calendar.
 enum AdaptiveVectors {
-    static var table: [Vector] { get throws { try greetings() + paces + firings + streaks + resets } }
+    static var table: [Vector] { get throws { try greetings() + paces + firings + streaks } }
 
     private struct GreetingRow: Decodable, Identifiable, Sendable { let id: String, time: String, text: String }
 
@@ -91,24 +91,4 @@ enum AdaptiveVectors {
         #expect(history.streak(today: today) == streak)
         #expect(history[today].dayClass.rawValue == todayClass)
     }
-
-    /// Resets today, then the bottle sends the same three again, then a fourth.
-    private static let resets: [Vector] = [
-        Vector("D3-R1") {
-            let calendar = DayCalendar(zone: .utc)
-            let start = try at("2026-02-03T12:00:00")
-            func record(_ index: Int) -> Drink {
-                let at = start.advanced(seconds: Double(index) * 60)
-                return Drink(key: "b1|\(index)", at: at, calendar: calendar, ml: 100, source: .bottle, updatedAt: at)
-            }
-            var ledger = DrinkLedger((0..<3).map(record))
-            let today = try day("2026-02-03")
-            #expect(ledger.reset(today, at: start) == 3)
-            ledger.ingest((0..<3).map(record))
-            #expect(ledger.intake(on: today).totalMl == 0)
-            ledger.ingest((0..<4).map(record))
-            #expect(ledger.intake(on: today).totalMl == 100)
-            #expect(ledger.intake(on: today).lastDrink == record(3).at)
-        }
-    ]
 }

@@ -1,7 +1,7 @@
 import Testing
 import TrackerCore
 
-/// Section 2: the day of an instant (T), and the lengths and starts of days (T-D).
+/// Section 2: the day of an instant (T), the lengths and starts of days (T-D), and the drinks of a day (A6).
 enum DayVectors {
     static var table: [Vector] { get throws { try days() + travel + lengths() } }
 
@@ -38,6 +38,29 @@ enum DayVectors {
                 }
                 #expect(totals == expected)
             }
+        },
+        Vector("T-22") {
+            let drunk = try at("2026-06-02T03:30:00")
+            let home = DayCalendar(zone: try Zone("America/New_York"))
+            let drink = Drink(key: "k", at: drunk, calendar: home, ml: 300, source: .cli, updatedAt: drunk)
+            let away = TrackerFacts(zone: try Zone("Europe/Berlin"), drinks: [drink])
+            let now = try at("2026-06-02T03:31:00")
+            #expect(away.calendar.day(of: now).description == "2026-06-02")
+            #expect(away.today(at: now).totalMl == 0)
+            #expect(drink.localDay.description == "2026-06-01")
+        },
+        Vector("A6-S2") {
+            let keys = [("b1", 100), ("b1", 101), ("b2", 100), ("b1", 0)].map { bottle, ml in
+                (Drink.bottleKey(bottle: bottle, wall: "2026-02-03T16:00:00", amountMl: ml), ml)
+            }
+            #expect(Set(keys.map(\.0)).count == 4)
+            let at = try at("2026-02-03T16:00:00")
+            let drinks = keys.map { key, ml in
+                Drink(
+                    key: key, at: at, calendar: DayCalendar(zone: .utc), ml: ml, source: .bottle, updatedAt: at)
+            }
+            let intake = DayIntake(day: try day("2026-02-03"), folding: drinks)
+            #expect(intake.count == 3 && intake.totalMl == 301 && intake.lastDrink == at)
         },
     ]
 

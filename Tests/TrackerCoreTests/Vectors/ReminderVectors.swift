@@ -45,8 +45,7 @@ enum ReminderVectors {
             world.drink(2500, at: late)
             world.evaluate(at: late)
             #expect(world.sent(.goal) == ["23:00 Good job! You've hit your daily hydration goal."])
-            let key = try #require(world.ledger.drinks.keys.first)
-            world.ledger.delete(key, at: late)
+            world.drinks[0].isDeleted = true
             world.evaluate(at: late)
             try world.settings.set("hydration.goalMl", to: "3000")
             world.drink(3000, at: late)
