@@ -37,11 +37,7 @@ def limit(name, met, sentence):
 # --- poll ---------------------------------------------------------------------------------------------------------
 
 def record_count(bottle):
-    return bottle.control_requests([{"do": "status"}])["records"]
-
-
-def add_sips(bottle, count):
-    bottle.control_requests([{"do": "sip", "value": str(100 + number)} for number in range(count)])
+    return bottle.status()["records"]
 
 
 def measure_hci(command):
@@ -96,7 +92,7 @@ def retrying(name, measure):
 
 
 def with_full_log(bottle, poll):
-    add_sips(bottle, RECORDS - record_count(bottle))
+    bottle.sip(*range(100, 100 + RECORDS - record_count(bottle)))
     return poll()
 
 
@@ -182,7 +178,7 @@ def idle():
     """Measures the service between two polls, then the emulator with a subscribed central."""
     store_path, cpu_ticks = store(), {}
     with Emulator("--profile", "retail", "--quiet") as bottle:
-        add_sips(bottle, 3)
+        bottle.sip(100, 101, 102)
         with running(f"{PRODUCTS}/waterh-gateway", "run", "--link", "bluez:hci0", "--store", store_path) as gateway:
             end = time.monotonic() + 90
             while record_count(bottle) and time.monotonic() < end:

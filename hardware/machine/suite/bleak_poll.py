@@ -5,10 +5,14 @@ usage: bleak_poll.py STORE
 """
 import asyncio
 import json
+import os
 import sqlite3
 import sys
 
 from bleak import BleakClient, BleakScanner
+
+sys.path.insert(0, os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../../Tests/Foreign"))
+import retail
 
 FFE4, FFE9 = (f"0000{short}-0000-1000-8000-00805f9b34fb" for short in ("ffe4", "ffe9"))
 
@@ -39,33 +43,10 @@ class Bottle:
         raise SystemExit(f"the bottle did not answer {command.hex()}")
 
 
-def frame(data, start):
-    """The payload of the frame that begins with these two letters; None until it is complete."""
-    at = data.find(start)
-    if at < 0 or len(data) < at + 4:
-        return None
-    length = int.from_bytes(data[at + 2 : at + 4], "big")
-    return data[at + 4 : at + 4 + length] if len(data) >= at + 4 + length else None
-
-
-def log(data):
-    """The records of a complete log; None until it is complete."""
-    payload = frame(data, b"PT")
-    if payload is None:
-        return [] if frame(data, b"RP") == b"\x02\x06\x00" else None
-    records = []
-    while payload:
-        size, kind = payload[0], payload[1]
-        if kind == 6:
-            records += [payload[at : at + 13] for at in range(2, size + 1, 13)]
-        payload = payload[size + 1 :]
-    return records
-
-
 def store_records(path, records):
     with sqlite3.connect(path) as store:
         store.execute("CREATE TABLE IF NOT EXISTS record (bytes BLOB PRIMARY KEY)")
-        store.executemany("INSERT OR IGNORE INTO record VALUES (?)", [(bytes(record),) for record in records])
+        store.executemany("INSERT OR IGNORE INTO record VALUES (?)", [(record,) for record in records])
 
 
 async def poll(path):
@@ -76,12 +57,12 @@ async def poll(path):
     async with BleakClient(device, timeout=30, adapter="hci0") as link:
         bottle = Bottle(link)
         await link.start_notify(FFE4, bottle.received)
-        await bottle.request(bytes.fromhex("47540001FF"), lambda data: frame(data, b"RP"))
-        records = await bottle.request(bytes.fromhex("4754000106"), log, limit=10)
+        await bottle.request(retail.ASK_STATUS, lambda data: retail.payload(data, b"RP"))
+        records = await bottle.request(retail.ASK_LOG, retail.records, limit=10)
         store_records(path, records)
-        await link.write_gatt_char(FFE9, bytes.fromhex("525000040306") + (13 * len(records)).to_bytes(2, "big"), response=False)
+        await link.write_gatt_char(FFE9, retail.acknowledgement(len(records)), response=False)
         # The acknowledgement has no response: a second log request shows whether it succeeded.
-        left = await bottle.request(bytes.fromhex("4754000106"), log)
+        left = await bottle.request(retail.ASK_LOG, retail.records)
         if left:
             raise SystemExit(f"{len(left)} records are still in the bottle after the acknowledgement")
     print(json.dumps({"records": len(records)}))
