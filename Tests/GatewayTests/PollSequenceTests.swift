@@ -33,17 +33,6 @@ import TrackerCore
         #expect(report.duration < .seconds(1))
     }
 
-    @Test func `a second poll stores nothing new`() throws {
-        let journal = MemoryJournal()
-        var bottle = ScriptedBottle(records: drinks(16))
-        bottle.acknowledging = .ignores
-        let earlier = try polled(bottle, journal: journal).report
-        #expect(earlier.new == 16)
-        let report = try polled(bottle, journal: journal, start: evening.advanced(seconds: 60)).report
-        #expect([report.received, report.new, report.duplicates] == [16, 0, 16])
-        #expect(journal.entries.count == 16)
-    }
-
     @Test func `--keep acknowledges nothing`() throws {
         let (rig, report) = try polled(
             ScriptedBottle(records: drinks(48)), options: options { $0.isAcknowledgementDisabled = true })
