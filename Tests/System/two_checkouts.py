@@ -93,7 +93,7 @@ def measure(products, other_products, folder, say, limit, emulator):
         ("status over four years", tracker("status")),
         ("start to --help", lambda side: sum(side.cpu(side.program("waterh-tracker"), "--help") for _ in range(STARTS)) / STARTS),
     ]
-    with emulator(products, folder, "--capture", bottle, "--restamp", "today") as link:
+    with emulator(products, "--capture", bottle, "--restamp", "today") as link:
         for name, measured in measures:
             best = {}
             for round in range(ROUNDS):
