@@ -8,16 +8,8 @@ import TrackerSupport
 
 @testable import Store
 
-@Suite struct AccountTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
-    let now: WriteContext
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
-        now = try context()
-    }
+@Suite final class AccountTests: StoreFixture {
+    let now = context(at: Instant(iso: "2026-02-03T18:00:00Z")!)
 
     @Test func `a token is valid until it is revoked`() throws {
         let first = try store.addToken("secret one", label: "phone", now)
@@ -53,7 +45,7 @@ import TrackerSupport
             try store.updateHealthFiles()
             try store.updateHealthFiles()
         }
-        let stored = { try store.allDrinks().map(\.key).sorted() }
+        func stored() throws -> [String] { try store.allDrinks().map(\.key).sorted() }
         #expect(try keys("waterh.sqlite-drinks.xml") == stored() && keys("waterh.sqlite-drinks.csv") == stored())
         _ = try store.deleteDrink("d1", now)
         try store.updateHealthFiles()
@@ -65,7 +57,7 @@ import TrackerSupport
 
     /// Service, poll and commands update the files concurrently after their commits.
     @Test func `health files written by several processes have each drink once`() throws {
-        let path = scratch.store
+        let (path, now) = (scratch.store, now)
         try store.changeSettings([("health.enabled", "true")], now)
         let troubles = Mutex<[String]>([])
         DispatchQueue.concurrentPerform(iterations: 6) { number in

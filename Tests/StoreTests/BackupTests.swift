@@ -69,7 +69,7 @@ import TrackerSupport
         let other = try TrackerStore(path: scratch.file("other.sqlite"))
         _ = try other.logDrink(ml: 1, try context())
         #expect(try other.isUsed())
-        try other.restore(from: backup, scratch: try newFolder())
+        try other.restore(from: backup, scratch: scratch.path)
         #expect(try dump(other) == dump(store), "seed \(seed)")
         #expect(try other.integrityProblems().isEmpty)
         // The backup is a store, and the restored one continues as the first one would have.
@@ -117,16 +117,14 @@ import TrackerSupport
         for (name, data) in files {
             let file = scratch.url(name)
             try data.write(to: file)
-            #expect(throws: StoreError.self, "\(name)") { try store.restore(from: file.path, scratch: try newFolder()) }
+            #expect(throws: StoreError.self, "\(name)") { try store.restore(from: file.path, scratch: scratch.path) }
             #expect(try Data(contentsOf: file) == data, "the file is only read")
         }
-        let foreign = try DatabaseQueue(path: intact)
-        try foreign.write {
+        try scratch.raw(intact) {
             try $0.execute(sql: "CREATE TRIGGER evil AFTER INSERT ON drink BEGIN DELETE FROM drink; END")
         }
-        try foreign.close()
         for file in [intact, scratch.file("nowhere")] {
-            #expect(throws: StoreError.self) { try store.restore(from: file, scratch: try newFolder()) }
+            #expect(throws: StoreError.self) { try store.restore(from: file, scratch: scratch.path) }
         }
         #expect(try dump(store) == before)
     }
@@ -143,7 +141,7 @@ import TrackerSupport
             let backup = try TrackerStore(path: file)
             #expect(try backup.tokens().isEmpty && backup.settings().goalMl == 2100)
             // A restore keeps the tokens of the replaced store, and passwords that the backup does not have.
-            try store.restore(from: file, scratch: try newFolder())
+            try store.restore(from: file, scratch: scratch.path)
             #expect(try store.tokens().map(\.label) == ["phone"])
             #expect(try store.settings().service.mqttPassword == "hunter2")
         }
@@ -158,10 +156,10 @@ import TrackerSupport
         try store.recordConnection(ConnectionProblem(.notFound), at: now.now)
         let file = scratch.file("backup")
         try store.backUp(to: file)
-        try other.restore(from: file, scratch: try newFolder())
+        try other.restore(from: file, scratch: scratch.path)
         #expect(try other.preview(now).snapshot.connectionProblem == nil)
         try other.recordConnection(ConnectionProblem(.bluetoothOff), at: now.now)
-        try other.restore(from: file, scratch: try newFolder())
+        try other.restore(from: file, scratch: scratch.path)
         #expect(try other.preview(now).snapshot.connectionProblem == ConnectionProblem(.bluetoothOff))
     }
 
@@ -184,12 +182,12 @@ import TrackerSupport
         try store.backUp(to: file)
         let first = try #require(try next(store))
         try store.finishNotification(first, from: "ntfy", as: "me", at: now.now, .sent)
-        try store.restore(from: file, scratch: try newFolder())
+        try store.restore(from: file, scratch: scratch.path)
         #expect(try store.queuedState("r/1", at: "ntfy") == .sent && store.queuedNotification(withKey: "r/1") != nil)
         // Here the notification is still pending and unchanged.
         #expect(try next(store)?.announcement.id == "r/2")
         // On another machine the notification is not pending.
-        try other.restore(from: file, scratch: try newFolder())
+        try other.restore(from: file, scratch: scratch.path)
         #expect(try next(other) == nil && other.queuedState("r/2", at: "ntfy") == .dropped)
         _ = try other.enqueue(words("r/3"), to: "ntfy", sendsLate: true, at: now.now) { "r/3" }
         #expect(try next(other)?.announcement.id == "r/3")
@@ -212,7 +210,7 @@ import TrackerSupport
         _ = try store.logDrink(ml: 500, now)
         var found: [Int] = []
         for _ in 0..<8 {
-            let restored = try store.restore(from: old, scratch: try newFolder(), keepingAt: now.now)
+            let restored = try store.restore(from: old, scratch: scratch.path, keepingAt: now.now)
             // A store without contents is not kept.
             guard let kept = restored.kept else { continue }
             let mode = try FileManager.default.attributesOfItem(atPath: kept)[.posixPermissions] as? Int
@@ -249,7 +247,7 @@ import TrackerSupport
         for file in [unfinished, unfinished + "-journal"] {
             try Data("half".utf8).write(to: URL(fileURLWithPath: file))
         }
-        let kept = try store.restore(from: old, scratch: try newFolder(), keepingAt: now.now).kept
+        let kept = try store.restore(from: old, scratch: scratch.path, keepingAt: now.now).kept
         func names() throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: scratch.path).filter { $0.contains("-replaced-") }
         }
@@ -270,7 +268,7 @@ import TrackerSupport
         _ = try store.recordPhoneDrinks([first.key])
         _ = try store.revokeTokens(nil, now)
         let second = try store.logDrink(ml: 200, now)
-        try store.restore(from: backup, scratch: try newFolder())
+        try store.restore(from: backup, scratch: scratch.path)
         #expect(try store.allDrinks().map(\.ml) == [100])
         #expect(try store.drinksMissingOnPhone(since: Instant(milliseconds: 0), limit: 9).isEmpty)
         #expect(try store.tokens().map { $0.revokedAt != nil } == [true])
@@ -278,7 +276,7 @@ import TrackerSupport
         // A new installation has the deliveries to the phone.
         let other = try TrackerStore(path: scratch.file("other.sqlite"))
         try store.backUp(to: backup + "-2")
-        try other.restore(from: backup + "-2", scratch: try newFolder())
+        try other.restore(from: backup + "-2", scratch: scratch.path)
         #expect(try other.drinksMissingOnPhone(since: Instant(milliseconds: 0), limit: 9).map(\.ml) == [300])
         #expect(try other.tokens().isEmpty)
     }
@@ -359,11 +357,5 @@ import TrackerSupport
             isPurged && !FileManager.default.fileExists(atPath: health), "it was written in the middle of the purge")
         try store.updateHealthFiles()
         #expect(!FileManager.default.fileExists(atPath: health))
-    }
-
-    private func newFolder() throws -> String {
-        let path = scratch.file(UUID().uuidString)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        return path
     }
 }

@@ -6,14 +6,11 @@ import Support
 import Testing
 import TrackerCore
 
-@Suite struct BottleSettingsTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
+@Suite final class BottleSettingsTests: StoreFixture {
     let now = context(at: sampleInstant)
 
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
+    override init() throws {
+        try super.init()
         _ = try store.append([entry("A4:C1:38:00:00:01"), entry("A4:C1:38:00:00:02")])
     }
 
@@ -59,9 +56,7 @@ import TrackerCore
 
     @Test func `an invalid value of a bottle falls back to the store's setting`() throws {
         try store.changeSettings([("bottle.maxRecordAgeDays", "30")], ofBottle: "A4:C1:38:00:00:01")
-        try DatabaseQueue(path: scratch.store).write {
-            try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'")
-        }
+        try scratch.raw { try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'") }
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 180)
     }
 }

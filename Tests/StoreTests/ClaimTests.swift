@@ -7,15 +7,7 @@ import TrackerSupport
 @testable import Store
 
 /// Tracker spec B7, B8: the process with the claim is the only sender of a notification.
-@Suite struct ClaimTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
-    }
-
+@Suite final class ClaimTests: StoreFixture {
     private func explicit(_ wall: String) throws -> WriteContext {
         var context = try berlin(wall)
         context.isExplicit = true

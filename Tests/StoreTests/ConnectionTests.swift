@@ -5,15 +5,8 @@ import Support
 import Testing
 import TrackerCore
 
-@Suite struct ConnectionTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
+@Suite final class ConnectionTests: StoreFixture {
     let now = context(at: sampleInstant)
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
-    }
 
     private static let problems =
         ConnectionProblem.Kind.allCases.compactMap {

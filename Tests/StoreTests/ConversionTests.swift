@@ -16,14 +16,8 @@ import TrackerCore
         try await Release09Store.unpack(to: scratch.store)
     }
 
-    private func raw<T>(_ path: String? = nil, _ body: (Database) throws -> T) throws -> T {
-        let database = try DatabaseQueue(path: path ?? scratch.store)
-        defer { try? database.close() }
-        return try database.writeWithoutTransaction(body)
-    }
-
     private func version(_ path: String? = nil) throws -> Int? {
-        try raw(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+        try scratch.raw(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
     }
 
     /// The rows of all tables, with the columns that both versions have.
@@ -75,7 +69,7 @@ import TrackerCore
     }
 
     @Test func `a conversion keeps all rows and the schema is that of a new store`() throws {
-        let before = try raw(nil, rows)
+        let before = try scratch.raw(nil, rows)
         let store = try TrackerStore(path: scratch.store)
         #expect(store.fileState == .store && store.removedSettings == removed)
         try expectNoLoss(store, since: before)
@@ -94,7 +88,7 @@ import TrackerCore
 
         // The copy is a store of 0.9 with owner-only permissions.
         let copy = StoreCopy.beforeConversion(of: scratch.store)
-        #expect(try version(copy) == Schema.release09 && raw(copy, rows) == before)
+        #expect(try version(copy) == Schema.release09 && scratch.raw(copy, rows) == before)
         let mode = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         try store.removeWrittenFiles()
@@ -103,7 +97,7 @@ import TrackerCore
 
     @Test func `records of 0.9 are known after a conversion`() throws {
         let store = try TrackerStore(path: scratch.store)
-        let entries = try raw { db in
+        let entries = try scratch.raw { db in
             try Row.fetchAll(
                 db,
                 sql: """
@@ -127,7 +121,7 @@ import TrackerCore
     }
 
     @Test func `a reader converts a copy in memory and leaves the file unchanged`() throws {
-        let before = try raw(nil, rows)
+        let before = try scratch.raw(nil, rows)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         let store = try TrackerStore(path: scratch.store, for: .reading)
         #expect(store.fileState == .older)
@@ -138,11 +132,9 @@ import TrackerCore
     }
 
     @Test func `a backup of 0.9 is converted when it is restored`() throws {
-        let before = try raw(nil, rows)
+        let before = try scratch.raw(nil, rows)
         let other = try TrackerStore(path: scratch.store + "-other")
-        let folder = scratch.file("scratch")
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        #expect(try other.restore(from: scratch.store, scratch: folder).removedSettings == removed)
+        #expect(try other.restore(from: scratch.store, scratch: scratch.path).removedSettings == removed)
         #expect(try version() == Schema.release09)
         try expectDrinks(other)
         let after = try other.read(rows)
@@ -174,7 +166,7 @@ import TrackerCore
             let left = try #require(try version(copy))
             #expect([Schema.release09, Schema.version].contains(left))
             let sum = "SELECT sum(ml) FROM drink WHERE deleted = 0"
-            #expect(try raw(copy) { try Int.fetchOne($0, sql: sum) } == 1_053_616)
+            #expect(try scratch.raw(copy) { try Int.fetchOne($0, sql: sum) } == 1_053_616)
         }
         for copy in found.suffix(2) {
             #expect(try TrackerStore(path: copy).allDrinks().count == 3964)
@@ -205,17 +197,18 @@ import TrackerCore
         "CREATE TABLE grdb_migrations (identifier TEXT)",
     ])
     func `a damaged store of 0.9 is rejected and stays unchanged`(_ sql: String) throws {
-        try raw { try $0.execute(sql: sql) }
+        try scratch.raw { try $0.execute(sql: sql) }
         for purpose in [TrackerStore.Access.writing, .reading] {
             let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
             #expect(error?.code == "schemaIsWrong", "\(String(describing: error))")
         }
         #expect(try version() == Schema.release09)
-        #expect(try raw { try Int.fetchOne($0, sql: "SELECT sum(ml) FROM drink WHERE deleted = 0") } == 1_053_616)
+        let sum = try scratch.raw { try Int.fetchOne($0, sql: "SELECT sum(ml) FROM drink WHERE deleted = 0") }
+        #expect(sum == 1_053_616)
     }
 
     @Test func `a store of an unreleased version is rejected`() throws {
-        try raw { try $0.execute(sql: "PRAGMA user_version = 29") }
+        try scratch.raw { try $0.execute(sql: "PRAGMA user_version = 29") }
         for purpose in [TrackerStore.Access.writing, .reading] {
             let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
             #expect(error?.code == "schemaIsTooOld" && error?.what.contains("update it with 0.9 first") == true)
@@ -225,7 +218,7 @@ import TrackerCore
 
     @Test func `a broker's password is not kept with its address`() throws {
         let broker = #"{"password":"secret","url":"mqtt://h:1883"}"#
-        try raw { db in
+        try scratch.raw { db in
             try db.execute(
                 sql: """
                     INSERT INTO outlet (name, id, position, place) VALUES ('mqtt', 'm', 0, :broker);
@@ -244,7 +237,7 @@ import TrackerCore
     }
 
     @Test func `publishers of removed features keep no changes`() throws {
-        try raw { db in
+        try scratch.raw { db in
             try db.execute(
                 sql: """
                     INSERT INTO outlet (name, id, position, peer) VALUES ('fleet', 'f', 0, 'p');

@@ -33,9 +33,7 @@ import TrackerCore
             try store.evaluate(now)
             _ = try store.openPublisher("mqtt", includesStored: true) { "one" }
         }
-        let raw = try DatabaseQueue(path: scratch.store)
-        defer { try? raw.close() }
-        return try raw.writeWithoutTransaction { db in
+        return try scratch.raw { db in
             let names = try String.fetchAll(
                 db,
                 sql:
@@ -105,12 +103,10 @@ import TrackerCore
             try? FileManager.default.removeItem(atPath: scratch.path)
             try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
             try complete.write(to: URL(fileURLWithPath: scratch.store))
-            let raw = try DatabaseQueue(path: scratch.store)
-            try raw.writeWithoutTransaction { db in
+            try scratch.raw { db in
                 try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
                 try? db.execute(sql: "UPDATE OR IGNORE \(table) SET \(column) = \(value)")
             }
-            try raw.close()
             guard let store = try? TrackerStore(path: scratch.store) else { continue }
             refused += try useAll(store)
         }

@@ -8,15 +8,7 @@ import TrackerSupport
 
 @testable import Store
 
-@Suite struct DecisionTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
-    }
-
+@Suite final class DecisionTests: StoreFixture {
     private func berlin(_ instant: Instant) throws -> WriteContext {
         context(at: instant, zone: try Zone("Europe/Berlin"))
     }

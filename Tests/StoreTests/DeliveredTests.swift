@@ -7,15 +7,7 @@ import TrackerCore
 @testable import Store
 
 /// Deliveries have one order and keep their text, for channels that were down and after a killed process.
-@Suite struct DeliveredTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
-    }
-
+@Suite final class DeliveredTests: StoreFixture {
     /// One check of a process with these sinks.
     @discardableResult
     private func deliver(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws
@@ -96,8 +88,7 @@ import TrackerCore
         _ = try other.offer(berlin("11:00"))
         try other.backUp(to: folder.file("backup.sqlite"))
         #expect(try store.lastProcessed("mqtt") == 0 && !store.isUsed())
-        try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
-        try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
+        try store.restore(from: folder.file("backup.sqlite"), scratch: folder.path)
         #expect(
             try store.lastProcessed("mqtt") == first[0].place && store.deliveries(after: 0).map(\.decision) == first)
         let next = try deliver(store, "14:00")

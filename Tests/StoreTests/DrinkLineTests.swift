@@ -6,17 +6,11 @@ import Synchronization
 import Testing
 import TrackerCore
 
-@Suite struct DrinkLineTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
-    let context: WriteContext
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
+@Suite final class DrinkLineTests: StoreFixture {
+    let context: WriteContext = {
         let numbers = Numbers()
-        context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { numbers.next() })
-    }
+        return WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { numbers.next() })
+    }()
 
     /// All changes after a position, for a reader that has the earlier ones.
     private func reported(after position: Int64, limit: Int = 500) throws -> [String] {
@@ -60,7 +54,7 @@ import TrackerCore
         _ = try store.logDrink(ml: 200, context)
         _ = try store.append([entry(second: 2), entry(second: 3)])
         _ = try store.editDrink("d1", ml: 110, context)
-        let rows = try DatabaseQueue(path: scratch.store).read {
+        let rows = try scratch.raw {
             try Row.fetchAll($0, sql: "SELECT born, place FROM drink ORDER BY id").map {
                 [$0["born"], $0["place"]] as [Int64]
             }
@@ -128,8 +122,7 @@ import TrackerCore
         _ = try other.backUp(to: backup)
         _ = try store.logDrink(ml: 100, context)
         let seen = try store.lastDrinkPosition()
-        let copy = try TemporaryFolder()
-        try store.restore(from: backup, scratch: copy.path)
+        try store.restore(from: backup, scratch: scratch.path)
         #expect(try !store.isDrinkPosition(seen))
         #expect(
             try reported(after: 0, limit: limit)

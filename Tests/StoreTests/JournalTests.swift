@@ -16,20 +16,7 @@ extension TrackerStore {
     }
 }
 
-extension TemporaryFolder {
-    /// The path of a store in this folder.
-    var store: String { file("waterh.sqlite") }
-}
-
-@Suite struct JournalTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
-    }
-
+@Suite final class JournalTests: StoreFixture {
     @Test func `records are counted by verdict`() throws {
         let waiting = entry(verdict: .quarantined(reason: "implausibleTimestamp"))
         let impossible = entry(second: 20, verdict: .quarantined(reason: "impossibleDate"), hasWall: false)

@@ -266,8 +266,7 @@ import TrackerCore
         try store.recordRetained(["t"], of: "a")
         for ml in 1...40 { _ = try store.logDrink(ml: ml, context()) }
         try store.confirmChanges(of: "a", through: 40)
-        try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
-        try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
+        try store.restore(from: folder.file("backup.sqlite"), scratch: folder.path)
         #expect(try store.openPublisher("a") { "other" }.id == "mine")
         #expect(try store.waitingChanges(for: "a") == 0 && store.retainedTopics(of: "a") == ["t"])
         _ = try store.logDrink(ml: 77, context(9))

@@ -8,16 +8,8 @@ import TrackerCore
 @testable import Store
 
 /// At most one version of a drink counts after any sequence of edits, imports and restores.
-@Suite struct VersionTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
-    let now: WriteContext
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
-        now = try context()
-    }
+@Suite final class VersionTests: StoreFixture {
+    let now = context(at: Instant(iso: "2026-02-03T18:00:00Z")!)
 
     private func export(_ store: TrackerStore) throws -> [HealthSample] { try Self.samples(store) }
 

@@ -1,0 +1,26 @@
+import GRDB
+import Store
+import Support
+
+/// A new store in a folder of its own.
+class StoreFixture {
+    let scratch: TemporaryFolder
+    let store: TrackerStore
+
+    init() throws {
+        scratch = try TemporaryFolder()
+        store = try TrackerStore(path: scratch.store)
+    }
+}
+
+extension TemporaryFolder {
+    /// The path of a store in this folder.
+    var store: String { file("waterh.sqlite") }
+
+    /// Uses a file of a store as another program does.
+    func raw<T>(_ path: String? = nil, _ body: (Database) throws -> T) throws -> T {
+        let database = try DatabaseQueue(path: path ?? store)
+        defer { try? database.close() }
+        return try database.writeWithoutTransaction(body)
+    }
+}
