@@ -97,6 +97,12 @@ import TrackerService
         #expect(try fixture.tracker().state().pace.dailyTotalMl == 250)
     }
 
+    @Test func `any number of rejected inbox files blocks no other`() throws {
+        for number in 1000..<1201 { try put("\(number).csv", ["startDate,value_ml", "2026-06-20T08:00:00+02:00,250"]) }
+        try put("whole.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
+        #expect(try take().last == "whole.csv: 1 drink added, 0 known already.")
+    }
+
     @Test func `a missing inbox folder is reported`() throws {
         _ = try fixture.tracker().set([("health.inbox", "/nowhere/phone")])
         let messages = try take()

@@ -106,7 +106,7 @@ extension ImportOutcome {
 extension TrackerAPI {
     /// The maximum number of drinks in one response.
     package static let phoneBatchLimit = 100
-    /// The maximum number of inbox files per call, in the order of their names.
+    /// The maximum number of inbox files that one call imports, in the order of their names.
     private static let inboxFileLimit = 200
 
     /// The drinks that a phone has not yet written to its health records, oldest first (tracker spec Section 10.11).
@@ -135,7 +135,7 @@ extension TrackerAPI {
     }
 
     /// Imports new and changed files of the `health.inbox` directory (tracker spec D4).
-    /// - Returns: one result per imported file; empty if the setting is not set.
+    /// - Returns: one result per imported or rejected file; empty if the setting is not set.
     package func importInbox() throws -> [InboxReport] {
         guard let folder = try store.settings().healthInbox else { return [] }
         let names: [String]
@@ -148,9 +148,9 @@ extension TrackerAPI {
                     trouble: "The health.inbox directory cannot be read: \(FileErrorText.text(error))")
             ]
         }
-        var reports: [InboxReport] = []
+        var (reports, completed) = ([InboxReport](), 0)
         for name in names {
-            guard reports.count < Self.inboxFileLimit else { break }
+            guard completed < Self.inboxFileLimit, reports.count < 10 * Self.inboxFileLimit else { break }
             var attributes = stat()
             let path = "\(folder)/\(name)"
             guard lstat(path, &attributes) == 0 else {
@@ -179,6 +179,7 @@ extension TrackerAPI {
             }
             // A file that is still being written will change and be read again.
             try store.recordInboxFile(name, version, present: Set(names))
+            completed += 1
         }
         return reports
     }
