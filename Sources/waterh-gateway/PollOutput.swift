@@ -123,8 +123,10 @@ extension PollReport {
     }
 
     /// The failure as the error of a command.
-    /// - Parameter store: the polled store, whose running service might be connected to the bottle.
-    func commandFailure(besideServiceOf store: String? = nil) -> CommandFailure? {
+    /// - Parameters:
+    ///   - store: the polled store, whose running service might be connected to the bottle.
+    ///   - advice: replaces the advice of a poll.
+    func commandFailure(besideServiceOf store: String? = nil, advice: String? = nil) -> CommandFailure? {
         guard let failure else { return nil }
         let kinds: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
         let mayBeTaken =
@@ -132,7 +134,7 @@ extension PollReport {
             && store.map { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering } == true
         return CommandFailure(
             failure.exitStatus, "\(failure.headline): \(asSentence(failure.sentence))",
-            advice: mayBeTaken ? PollAdvice.besideService : PollAdvice.about(failure))
+            advice: mayBeTaken ? PollAdvice.besideService : advice ?? PollAdvice.about(failure))
     }
 }
 

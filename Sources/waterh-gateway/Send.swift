@@ -68,8 +68,10 @@ struct Send: AsyncParsableCommand {
         for response in report.responses {
             TextOutput.standard.line(json ? Self.object(response, report).text : Self.text(response, in: units))
         }
-        if let failure = report.commandFailure(besideServiceOf: storeLocation.path) {
-            throw Self.sendFailure(failure, report)
+        let advice = try report.failure.flatMap { try Self.advice($0.kind, link.name) }
+        if var failure = report.commandFailure(besideServiceOf: storeLocation.path, advice: advice) {
+            if report.failure?.kind == .interrupted { failure.sentence = "The command was stopped." }
+            throw failure
         }
         if let response = report.responses.first, !response.sent {
             throw CommandFailure(
@@ -83,17 +85,15 @@ struct Send: AsyncParsableCommand {
         }
     }
 
-    /// Replaces messages about drinks, because `send` stores none.
-    private static func sendFailure(_ failure: CommandFailure, _ report: PollReport) -> CommandFailure {
-        var failure = failure
-        if report.failure?.code == "interrupted" {
-            (failure.sentence, failure.advice) = (
-                "The command was stopped.", "The bottle might not have received it: send it again."
-            )
-        } else if failure.advice?.localizedCaseInsensitiveContains("poll again") == true {
-            failure.advice = "Make sure that the bottle is near and awake, and send it again."
+    /// Replaces advice about drinks, because `send` stores none.
+    private static func advice(_ kind: PollFailure.Kind, _ link: LinkName) -> String? {
+        switch (kind, link) {
+        case (.interrupted, _): "The bottle might not have received it: send it again."
+        case (_, .capture): nil
+        case (.connectionLost, _), (.didNotAnswer, _):
+            "Make sure that the bottle is near and awake, and send it again."
+        default: nil
         }
-        return failure
     }
 
     private struct Registration {
