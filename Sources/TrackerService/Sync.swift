@@ -45,9 +45,15 @@ package struct SyncClient: Sendable {
     /// - Throws: errors of the store only.
     package func pass(_ store: TrackerStore, now: @Sendable () -> Instant, zone: Zone) async throws -> Pass {
         var pass = Pass()
-        while pass.trouble == nil, let item = try store.outbox().next(at: now()) {
+        var outbox = try store.outbox()
+        while pass.trouble == nil, let item = outbox.next(at: now()) {
             let outcome = await send(item)
-            try store.finishSending(item, outcome, at: now())
+            outbox.finish(item, outcome, at: now())
+            guard try store.finishSending(item, outcome, at: now()) else {
+                // The next pass continues with what the store has now.
+                pass.status = try store.syncReport().status
+                return pass
+            }
             switch outcome {
             case .sent: pass.sent += 1
             case .refused where outcome.isRejection: pass.rejected += 1

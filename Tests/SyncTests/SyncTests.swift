@@ -90,6 +90,20 @@ func context(_ seconds: Int64) -> WriteContext {
         #expect(try await server.log().count == 5)
     }
 
+    /// The old server gets nothing after the change, and the new one everything.
+    @Test func `a change of the server during a pass sends everything to the new server`() async throws {
+        let (old, new) = (try await SyncServer.start(), try await SyncServer.start())
+        _ = try threeLogs(old.base)
+        _ = try await SyncClient(base: old.base).pass(
+            store,
+            now: { [store] in
+                _ = try? store.changeSettings([("sync.url", new.base.absoluteString)], context(1010))
+                return Instant(seconds: 1010)
+            }, zone: .utc)
+        #expect(try await old.log().count == 1)
+        #expect(try await pass(SyncClient(base: new.base), at: 1012).sent == 5)
+    }
+
     /// E8, offline: 3 entries with the server down are 3 pending; server up: 0 pending, 3 received in order.
     @Test func `E8: offline changes are sent later in order`() async throws {
         var server = try await SyncServer.start()

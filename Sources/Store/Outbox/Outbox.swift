@@ -7,17 +7,22 @@ extension TrackerStore {
     package func outbox() throws -> Outbox { try read(OutboxTable.outbox) }
 
     /// Records the result of sending an item. A newer change of the same entity stays.
-    package func finishSending(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) throws {
+    /// - Returns: `false` if the item is gone: another server or none is set, or another program has sent it.
+    @discardableResult
+    package func finishSending(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) throws -> Bool {
         try write { db in
-            var outbox = try OutboxTable.outbox(db)
+            let row = try Row.fetchOne(db, sql: "SELECT * FROM outbox WHERE seq = ?", arguments: [item.id])
+            guard let row, let stored = try OutboxTable.item(row) else { return false }
+            var outbox = Outbox([stored])
             outbox.finish(item, outcome, at: now)
-            guard let rest = outbox.items.first(where: { $0.id == item.id }) else {
+            guard let rest = outbox.items.first else {
                 try db.run("DELETE FROM outbox WHERE seq = ?", [item.id])
-                return
+                return true
             }
             try db.run(
                 "UPDATE outbox SET attempts = ?, notBefore = ?, parked = ? WHERE seq = ?",
                 [rest.attempts, rest.notBefore ?? Instant(milliseconds: 0), rest.rejection, rest.id])
+            return true
         }
     }
 
@@ -46,7 +51,7 @@ enum OutboxTable {
 
     /// Decodes a row of the outbox.
     /// - Returns: `nil` for an unknown operation.
-    private static func item(_ row: Row) throws -> OutboxItem? {
+    static func item(_ row: Row) throws -> OutboxItem? {
         guard let operation = OutboxItem.Operation(rawValue: try row.decode(forColumn: "op")) else { return nil }
         let notBefore: Instant = try row.decode(forColumn: "notBefore")
         return OutboxItem(
