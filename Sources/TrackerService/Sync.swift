@@ -88,14 +88,17 @@ package struct SyncClient: Sendable {
 
     private func post(_ operation: String, _ body: Data) async -> SendOutcome {
         let address = base.appendingPathComponent(operation).absoluteString
-        return outcome(await exchange("POST", address, [("Content-Type", "application/json")], Array(body)))
+        do throws(OutgoingFailure) {
+            return outcome(
+                try await exchange("POST", address, [("Content-Type", "application/json")], Array(body)))
+        } catch {
+            return .noResponse(asSentence(error.sentence))
+        }
     }
 
     /// The outcome of a change by the status of the response.
-    /// - Parameter answer: `nil` without a complete response.
-    private func outcome(_ answer: OutgoingResponse?) -> SendOutcome {
-        guard let answer else { return .unreachable }
-        return switch answer.status {
+    private func outcome(_ answer: OutgoingResponse) -> SendOutcome {
+        switch answer.status {
         case 200..<300 where isPlausible(answer): .sent
         case 200..<400: .invalidResponse
         case 401, 403, 407: .unauthorised(status: answer.status)
@@ -103,14 +106,14 @@ package struct SyncClient: Sendable {
         }
     }
 
-    /// Sends a request and returns the response with any status; `nil` without a complete response.
+    /// Sends a request and returns the response with any status.
     private func exchange(
         _ method: String, _ address: String, _ headers: [(name: String, value: String)] = [], _ body: [UInt8]? = nil
-    ) async -> OutgoingResponse? {
+    ) async throws(OutgoingFailure) -> OutgoingResponse {
         let credential = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
         let client = OutgoingClient(
             limit: .seconds(timeoutSeconds), connectLimit: .seconds(timeoutSeconds), responseLimit: Self.responseLimit)
-        return try? await client.send(OutgoingRequest(method, address, headers: headers + credential, body: body))
+        return try await client.send(OutgoingRequest(method, address, headers: headers + credential, body: body))
     }
 
     /// Whether the body is empty or JSON. A captive portal's page is neither.
@@ -135,7 +138,7 @@ package struct SyncClient: Sendable {
             The server at \(server) sent an invalid response to \(name): it might not be a sync server, or this \
             network requires a login.
             """
-        case .unreachable: "The server at \(server) cannot be reached."
+        case .noResponse(let reason): reason
         }
     }
 
@@ -160,13 +163,18 @@ package struct SyncClient: Sendable {
         guard let url = components?.url else {
             throw SyncProblem("\(server) is not a valid base URL.")
         }
-        let answer = await exchange("GET", url.absoluteString)
-        if answer?.status == 404 { return "[]" }
+        let answer: OutgoingResponse
+        do throws(OutgoingFailure) {
+            answer = try await exchange("GET", url.absoluteString)
+        } catch {
+            throw SyncProblem(asSentence(error.sentence))
+        }
+        if answer.status == 404 { return "[]" }
         let outcome = outcome(answer)
-        guard outcome == .sent, let body = answer?.body, !body.isEmpty else {
+        guard outcome == .sent, !answer.body.isEmpty else {
             throw SyncProblem(message(outcome == .sent ? .invalidResponse : outcome, name))
         }
-        return String(decoding: body, as: UTF8.self)
+        return String(decoding: answer.body, as: UTF8.self)
     }
 }
 

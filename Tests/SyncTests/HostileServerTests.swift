@@ -38,7 +38,8 @@ import TrackerCore
         let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 5))
         let trouble = try #require(
             try await client.pass(store, now: { Instant(seconds: Self.now + 10) }, zone: .utc).trouble)
-        #expect(trouble == "The server at http://127.0.0.1:9 cannot be reached.")
+        #expect(trouble.hasPrefix("The server at http://127.0.0.1:9 cannot be reached: C"), "\(trouble)")
+        #expect(!trouble.contains("t0ken") && !trouble.contains("s3cret"))
         #expect(try store.syncReport().report.trouble == trouble)
     }
 
@@ -185,6 +186,18 @@ import TrackerCore
         _ = try await server.control("/control/portal", body: kind)
         #expect(try await pass(server, at: 410).trouble?.contains("login") == true)
         #expect(try store.syncReport().report.isPending)
+    }
+
+    /// A server that answers is not called unreachable.
+    @Test(arguments: [("cut", "failed"), ("slow", "did not answer in 1 s")])
+    func `the reason for a missing response is reported`(mood: String, reason: String) async throws {
+        let server = try await SyncServer.start()
+        _ = try session(server)
+        _ = try await server.control("/control/mood", body: mood)
+        let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 1))
+        let now = Instant(seconds: Self.now)
+        let trouble = try await client.pass(store, now: { now }, zone: .utc).trouble
+        #expect(trouble?.contains(reason) == true && trouble?.contains("reached") == false, "\(trouble ?? "")")
     }
 
     @Test func `every request contains the credential`() async throws {

@@ -106,7 +106,7 @@ import TrackerCore
     @Test func `a change is sent at once when its retry is too far in the future`() throws {
         let year: Int64 = 365 * 86_400
         let item = try #require(try store.outbox().next(at: Instant(seconds: 1000 + year)))
-        try store.finishSending(item, .unreachable, at: Instant(seconds: 1000 + year))
+        try store.finishSending(item, .noResponse("none"), at: Instant(seconds: 1000 + year))
         #expect(try store.outbox().next(at: Instant(seconds: 1000 + year)) != item)
         #expect(try store.outbox().next(at: Instant(seconds: 1100))?.id == item.id)
     }

@@ -5,6 +5,7 @@ usage: server.py [PORT [TOKEN]]      prints `port N` when it listens
 POST /control/fail?status=S&times=N   the next N operations get status S
 POST /control/token, /control/portal  the body is the required token; every response is a page of HTML, or a redirection to one
                                       with the body "redirect"
+POST /control/mood                    the body is one of MOODS
 POST /control/put                     stores the row in the body, `[TABLE, ROW]`
 GET /control/log, /control/rows       the operations in their order; all rows
 GET /control/seen                     the Authorization headers
@@ -88,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), 1 << 20))
         name = url.path.rsplit("/", 1)[-1]
         if url.path.startswith("/control/"):
-            if name in ("token", "portal"):
+            if name in ("token", "portal", "mood"):
                 setattr(server, name, body.decode() or None)
             elif name == "fail":
                 query = parse_qs(url.query)

@@ -53,7 +53,8 @@ package enum SendOutcome: Hashable, Sendable {
     case unauthorised(status: Int)
     /// The response is not from a sync server, for example from a captive portal.
     case invalidResponse
-    case unreachable
+    /// The reason for a missing response: one sentence.
+    case noResponse(String)
 
     /// Whether the server rejects the change itself. Timeouts and rate limits (408, 425, 429) are temporary.
     package var isRejection: Bool {
@@ -87,7 +88,7 @@ package struct Outbox: Hashable, Sendable {
         case .sent: items.remove(at: index)
         case .refused(let status) where outcome.isRejection:
             items[index].rejection = "The server rejected it with HTTP status \(status)."
-        case .refused, .unauthorised, .invalidResponse, .unreachable:
+        case .refused, .unauthorised, .invalidResponse, .noResponse:
             items[index].attempts = items[index].attempts.saturatingAdd(1)
             items[index].notBefore = now.advanced(seconds: Self.backOffSeconds(afterFailures: items[index].attempts))
         }

@@ -38,7 +38,7 @@ enum SyncVectors {
             var outbox = Outbox((1...3).map { item($0, "log\($0)", "\($0)") })
             var now = Instant(seconds: 0)
             #expect(outbox.status == .pending)
-            while let item = outbox.next(at: now) { outbox.finish(item, .unreachable, at: now) }
+            while let item = outbox.next(at: now) { outbox.finish(item, .noResponse("none"), at: now) }
             #expect(outbox.items.count == 3 && outbox.status == .offline)
             var received: [String] = []
             now = now.advanced(seconds: 1)
