@@ -288,6 +288,14 @@ import WebServer
         #expect(try await server.get("state", headers: ["If-None-Match": tag]).status == 200)
     }
 
+    /// A browser stores the headers of this response: with `no-store` it would delete the page.
+    @Test func `the response for an unchanged page has the same cache rule`() async throws {
+        let server = try await TestServer()
+        let page = try await server.ask("GET", "/app.js")
+        let again = try await server.ask("GET", "/app.js", headers: ["If-None-Match": page.headers["etag"] ?? ""])
+        #expect(again.status == 304 && again.headers["cache-control"] == page.headers["cache-control"])
+    }
+
     /// Tracker spec section 10.4: the connection to the bottle ends a minute after the last viewer disconnects.
     @Test func `a disconnected client is no longer a viewer`() async throws {
         let isVisible = Mutex<[ServiceClient.ViewerEvent]>([])

@@ -49,10 +49,11 @@ struct PageFile: Sendable {
 
     /// The file, or 304 if the browser has it. Browsers revalidate each time, so that a new version is used at once.
     func response(to request: Request) -> Response {
-        let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache", .contentType: type]
+        var headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache"]
         if let known = request.headers[.ifNoneMatch], StateRoutes.matches(known, tag) {
-            return Response(status: .notModified, headers: [.eTag: tag])
+            return Response(status: .notModified, headers: headers)
         }
+        headers[.contentType] = type
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: bytes))
     }
 
