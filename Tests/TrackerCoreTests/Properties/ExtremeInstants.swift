@@ -7,13 +7,17 @@ import TrackerSupport
 /// No instant, day or duration from a file or a server may trap. Calls every public function with a time, with the
 /// limits of the types, the limits of the calendar, and random values between.
 @Suite struct ExtremeInstants {
-    static let edges: [Int64] =
-        [.min, .min + 1, .min + 999, .max, .max - 1, .max - 999, .min / 1000, .max / 1000, 0, -1, 1]
+    static let limits: [Int64] = [
+        .min, .min + 1, .min + 999, .max, .max - 1, .max - 999, .min / 1000, .max / 1000, 0, -1, 1,
+        253_402_300_799_999, 4_417_977_600_000,
+    ]
+    static let edges =
+        limits
         + [
             "0000-01-01T00:00:00Z", "-0001-12-31T23:59:59Z", "9999-12-31T23:59:59Z", "+10000-01-01T00:00:00Z",
             "1969-12-31T23:59:59Z", "2110-01-01T00:00:00Z",
         ]
-        .compactMap { Instant(iso: $0)?.milliseconds } + [253_402_300_799_999, 4_417_977_600_000]
+        .compactMap { Instant(iso: $0)?.milliseconds }
 
     private static func instants(_ random: inout SeededGenerator) -> [Instant] {
         (edges
