@@ -72,7 +72,7 @@ struct WaterlineReminders {
         return last.seconds(to: point) >= 90 * 60
     }
 
-    /// The next reminder if nothing more is logged; `nil` if reminders are off, or 90 minutes have no entry.
+    /// The next reminder if nothing more is logged; `nil` if reminders are off, or nothing was logged for 90 minutes.
     var nextReminder: Instant? {
         guard settings.timeReminders, session.isActive else { return nil }
         let next = grid.nextPoint(after: now)

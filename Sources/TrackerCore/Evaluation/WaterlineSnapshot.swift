@@ -9,7 +9,7 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     /// The number of drinks until water is due; 0 means now.
     package var waterDueIn: Int
     package var waterDueText: String
-    /// The seconds until the next reminder; `nil` if reminders are off, or 90 minutes have no entry.
+    /// The seconds until the next reminder; `nil` if reminders are off, or nothing was logged for 90 minutes.
     package var nextReminderSeconds: Double?
     /// The time until the next reminder as `m:ss`.
     package var nextReminderText: String?
