@@ -104,16 +104,15 @@ let package = Package(
         target(
             "HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities", logging],
             resources: [.embedInCode("Discovery/entities.json")]),
-        target(
-            "Notifications", ["DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging]),
+        target("Notifications", ["DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging]),
         target(
             "PostgreSQL", ["CLibPQ", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities", logging],
             resources: [.embedInCode("schema.sql")]),
         target(
             "WebServer",
             [
-                "CDashboard", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird,
-                hummingbirdCore, httpTypes, logging, nio, nioHTTP, nioHTTPTypes, nioPosix,
+                "CDashboard", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird, hummingbirdCore,
+                httpTypes, logging, nio, nioHTTP, nioHTTPTypes, nioPosix,
             ]),
 
         // Programs.
