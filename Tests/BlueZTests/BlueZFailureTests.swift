@@ -212,14 +212,12 @@ import Testing
     @Test func `discovery waits for services that are resolved late`() async throws {
         let (link, events) = await connected("WaterH-Updated")
         link.perform(.discover)
-        #expect(
-            await event(within: 0.3) {
-                events.items.contains { if case .discovered = $0 { true } else { false } } ? true : nil
-            } == nil)
+        let discovered = { events.items.contains { if case .discovered = $0 { true } else { false } } ? true : nil }
+        #expect(await event(within: 0.3, discovered) == nil)
         await daemon.addService(
             peer.text, "00001800-0000-1000-8000-00805f9b34fb", at: 1,
             characteristic: "00002a00-0000-1000-8000-00805f9b34fb", flags: ["read"])
-        try await Task.sleep(for: .milliseconds(100))
+        #expect(await event(within: 0.1, discovered) == nil, "the first service does not end the discovery")
         await daemon.addService(
             peer.text, "0000ffe0-0000-1000-8000-00805f9b34fb", characteristic: "0000ffe4-0000-1000-8000-00805f9b34fb",
             flags: ["notify"])
