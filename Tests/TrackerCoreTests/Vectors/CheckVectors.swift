@@ -7,7 +7,8 @@ import TrackerSupport
 enum CheckVectors {
     static let table: [Vector] = [
         Vector("B9-01") {
-            try #expect(paceWith(0, at: "14:00").deficitMl == 1167 && paceWith(0, at: "14:00").urgency == .overdue)
+            let pace = try paceWith(0, at: "14:00")
+            #expect(pace.deficitMl == 1167 && pace.urgency == .overdue)
         },
         Vector("B9-02") {
             let pace = try paceWith(800, at: "14:00")
