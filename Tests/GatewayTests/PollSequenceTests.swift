@@ -67,11 +67,11 @@ import TrackerCore
         #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [48, 48, 48, 0])
         // All but one, because the ring can be full. Then it has space.
         let talk = rig.written.filter { if case .acknowledge = $0 { true } else { $0 == .drinkLog } }
-        #expect(
-            talk == [
-                .drinkLog, .drinkLog, .acknowledge(bytes: 47 * 13), .drinkLog, .drinkLog, .acknowledge(bytes: 13),
-                .drinkLog,
-            ])
+        let expected: [HostCommand] = [
+            .drinkLog, .drinkLog, .acknowledge(bytes: 47 * 13), .drinkLog, .drinkLog, .acknowledge(bytes: 13),
+            .drinkLog,
+        ]
+        #expect(talk == expected)
     }
 
     @Test func `commands that the bottle ignored are sent again`() throws {
