@@ -19,9 +19,7 @@ import Testing
         let lines = DrinkLines(out, isRaw: false)
         let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { lines.json($0) }
         var file = CaptureFile(path: path)
-        file.onHead = { reader.addNames(from: $0) }
-        try file.forEachEvent { event, pdu in try reader.receive(event, pdu) }
-        try reader.finishCapture()
+        try reader.read(&file)
         try out.flush()
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map {
             String($0).replacing(/"frame":\d+/, with: "")

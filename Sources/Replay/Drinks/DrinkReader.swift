@@ -4,7 +4,7 @@ package import Captures
 
 /// Finds the drinks and the host's commands in captures, and detects repeated deliveries of the same drink (protocol
 /// spec P3.5).
-package final class DrinkReader: EventReader {
+package final class DrinkReader {
     package let options: Options
     package private(set) var tally = Tally()
     /// Called for each delivery of a record that the strict dialect rejects.
@@ -15,7 +15,7 @@ package final class DrinkReader: EventReader {
     /// Shared by all captures, because overlapping captures have the same drinks.
     private let ledger = DrinkLedger()
     /// The state at the end of the last file, for a next file that continues it.
-    private var lastFile: FileState?
+    private var log = LogState()
     private var conversation: ConversationReader?
     private var lastPeers: [BottlePeer] = []
     /// The records of devices that resemble a bottle, held until the capture shows a confirmed bottle or ends.
@@ -48,14 +48,6 @@ package final class DrinkReader: EventReader {
 
     package var peers: [BottlePeer] { conversation?.peers ?? lastPeers }
 
-    /// The state of reading one file. A local variable of `read` holds it, because the runtime would check each access
-    /// to a stored property.
-    private struct FileState {
-        var hasStarted = false
-        var log = LogState()
-        var conversation: ConversationReader?
-    }
-
     /// Reads a capture. Connections that are still open continue in the next file.
     /// - Parameters:
     ///   - isLast: whether no file follows. If one follows, open transfers can continue in it.
@@ -63,45 +55,29 @@ package final class DrinkReader: EventReader {
     package func read(_ file: inout CaptureFile, isLast: Bool = true, _ onEvent: (ConversationEvent) -> Void = { _ in })
         throws
     {
-        var state = FileState()
+        file.onHead = { [unowned self] in addNames(from: $0) }
+        // Local variables, because the runtime would check each access to a stored property.
+        var log = log, reader: ConversationReader?
+        var failure: (any Error)?
         do {
-            try file.forEachPacket { head in
-                // A text capture has its names before its first packet.
-                if !state.hasStarted { try? begin(&state, nil) }
-                addNames(from: head)
-                state.conversation = conversation
-            } _: { packet, bytes in
-                if !state.hasStarted { try begin(&state, packet) }
-                state.log.note(packet)
-                if hasFilter, let time = packet.time { gate.start(at: time) }
-                let conversation = state.conversation ?? makeConversation()
-                state.conversation = conversation
-                try state.log.reassembler.receive(packet, bytes) { event, pdu in
-                    onEvent(event)
-                    if hasFilter, !gate.passes(event, pdu) { return }
-                    try conversation.receive(event, pdu)
-                }
+            failure = try file.readEvents(continuing: &log, continuesNumbers: false) {
+                try finishCapture()
+                _ = makeConversation()
+            } onPacket: { packet in
+                start(at: packet.time)
+            } _: { event, pdu in
+                onEvent(event)
+                if hasFilter, !gate.passes(event, pdu) { return }
+                let current = reader ?? conversation ?? makeConversation()
+                reader = current
+                try current.receive(event, pdu)
             }
         } catch {
-            try end(state, isLast: isLast)
-            throw error
+            failure = error
         }
-        try end(state, isLast: isLast)
-    }
-
-    private func end(_ state: FileState, isLast: Bool) throws {
-        if state.hasStarted { lastFile = state }
+        self.log = log
         if isLast { try finishCapture() }
-    }
-
-    private func begin(_ state: inout FileState, _ packet: CapturePacket?) throws {
-        state.hasStarted = true
-        if let lastFile, let packet, lastFile.log.isContinued(by: packet) {
-            state.log = lastFile.log
-        } else {
-            try finishCapture()
-        }
-        state.conversation = conversation
+        if let failure { throw failure }
     }
 
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
@@ -109,7 +85,7 @@ package final class DrinkReader: EventReader {
         try (conversation ?? makeConversation()).receive(event, bytes)
     }
 
-    func start(at time: Duration) {
+    func start(at time: Duration?) {
         if hasFilter { gate.start(at: time) }
     }
 
@@ -118,7 +94,7 @@ package final class DrinkReader: EventReader {
     /// Ends the capture (even after an error), and delivers incomplete data. Another capture can follow.
     package func finishCapture() throws {
         try conversation?.finish()
-        lastFile = nil
+        log = LogState()
         if decision == .notCounted {
             tally.lookalikes += heldRecordCount
         } else {

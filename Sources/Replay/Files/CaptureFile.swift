@@ -84,24 +84,9 @@ package struct CaptureFile {
         if let error = try readEvents(onPacket, body) { throw error }
     }
 
-    /// Reads the file once, and passes each event to several readers. The caller must finish each reader.
-    /// - Returns: the error in the bytes that ended the reading.
-    mutating func feed(
-        _ readers: [any EventReader], onPacket: (CapturePacket) -> Void = { _ in },
-        onEvent: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
-    ) throws -> CaptureError? {
-        onHead = { head in for reader in readers { reader.addNames(from: head) } }
-        return try readEvents { packet in
-            onPacket(packet)
-            if let time = packet.time { for reader in readers { reader.start(at: time) } }
-        } _: { event, bytes in
-            try onEvent(event, bytes)
-            for reader in readers { try reader.receive(event, bytes) }
-        }
-    }
-
     /// Reads the file up to its end or the first error in its bytes, and delivers all complete events.
-    private mutating func readEvents(
+    /// - Returns: the error in the bytes that ended the reading.
+    mutating func readEvents(
         _ onPacket: (CapturePacket) -> Void, _ body: ConversationHandler
     ) throws -> CaptureError? {
         var log = LogState()
@@ -110,20 +95,21 @@ package struct CaptureFile {
         return error
     }
 
-    /// Reads the next file of a log. Connections that were open at the end of the last file continue in it, as do the
-    /// packet numbers.
-    /// - Parameter onBegin: called first if the file does not continue the last one.
+    /// Reads the next file of a log. Connections that were open at the end of the last file continue in it.
+    /// - Parameters:
+    ///   - continuesNumbers: whether the packet numbers continue, too.
+    ///   - onBegin: called first if the file does not continue the last one.
     /// - Returns: the error in the bytes that ended the reading.
     package mutating func readEvents(
-        continuing log: inout LogState, onBegin: () throws -> Void = {}, onPacket: (CapturePacket) -> Void = { _ in },
-        _ body: ConversationHandler
+        continuing log: inout LogState, continuesNumbers: Bool = true, onBegin: () throws -> Void = {},
+        onPacket: (CapturePacket) -> Void = { _ in }, _ body: ConversationHandler
     ) throws -> CaptureError? {
         let onHead = onHead
         var hasStarted = false, earlierPackets = 0
         func begin(_ packet: CapturePacket?) throws {
             hasStarted = true
             if let packet, log.isContinued(by: packet) {
-                earlierPackets = log.packets
+                earlierPackets = continuesNumbers ? log.packets : 0
                 return
             }
             log = LogState()
@@ -209,13 +195,6 @@ package struct LogState {
     func isContinued(by packet: CapturePacket) -> Bool {
         packet.content.level == level && level != .text && reassembler.isContinued(at: packet.time, after: last)
     }
-}
-
-/// A reader of conversations: `CaptureFile.feed` passes the names, times and events of a capture.
-protocol EventReader: AnyObject {
-    func addNames(from head: CaptureFileFacts)
-    func start(at time: Duration)
-    func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws
 }
 
 /// An error of the operating system for a capture file.

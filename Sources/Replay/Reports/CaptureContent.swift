@@ -97,11 +97,19 @@ package final class CaptureContent {
                     bottle: delivery.bottle.label))
         }
         var times: (first: Duration?, last: Duration?), packets = 0
-        readingError = try file.feed([statistics, reader]) { packet in
+        file.onHead = { [statistics] head in
+            statistics.addNames(from: head)
+            reader.addNames(from: head)
+        }
+        readingError = try file.readEvents { packet in
             packets += 1
             times = (times.first ?? packet.time, packet.time ?? times.last)
-        } onEvent: { event, bytes in
+            statistics.start(at: packet.time)
+            reader.start(at: packet.time)
+        } _: { event, bytes in
             if case .advertised(let advertiser) = event { count(advertiser, bytes) }
+            try statistics.receive(event, bytes)
+            try reader.receive(event, bytes)
         }?.description
         (facts, self.packets) = (file.facts, packets)
         (firstTime, lastTime) = times

@@ -3,7 +3,7 @@ import BottleProtocol
 package import Captures
 
 /// Counts the traffic of a capture per connection, characteristic and kind of request, in bounded memory.
-package final class CaptureStatistics: EventReader {
+package final class CaptureStatistics {
     /// The connections in order of the first packet; at most `connectionLimit`.
     package var connections: [ConnectionStatistics] { list.all }
     /// The number of connections, including those without statistics.
@@ -75,10 +75,16 @@ package final class CaptureStatistics: EventReader {
     /// - Throws: as `CaptureFile.forEachEvent`, after everything before the error was counted.
     package func read(_ file: inout CaptureFile, onPacket: (CapturePacket) -> Void = { _ in }) throws {
         defer { finish() }
-        if let error = try file.feed([self], onPacket: onPacket) { throw error }
+        file.onHead = { [unowned self] in addNames(from: $0) }
+        try file.forEachEvent { packet in
+            onPacket(packet)
+            start(at: packet.time)
+        } _: {
+            try receive($0, $1)
+        }
     }
 
-    package func start(at time: Duration) { gate.start(at: time) }
+    func start(at time: Duration?) { gate.start(at: time) }
 
     package func addNames(from head: CaptureFileFacts) { conversation.addNames(from: head) }
 

@@ -55,10 +55,8 @@ package final class CaptureWatch {
         frame += 1
         var packet = packet
         (packet.number, packet.adapter) = (frame, UInt32(source) << 16 | UInt32(packet.shortAdapter))
-        if let time = packet.time {
-            lines?.start(at: time)
-            reader.start(at: time)
-        }
+        lines?.start(at: packet.time)
+        reader.start(at: packet.time)
         try reassembler.receive(packet, bytes) { try handle($0, $1, at: packet.time) }
     }
 
