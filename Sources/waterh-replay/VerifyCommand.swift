@@ -113,7 +113,7 @@ struct VerifyCommand: ParsableCommand {
         }
         do {
             let expected = try CaptureReading(expectation: text)
-            return ReadingComparison().differences(expected, try reading(name)).map(\.description)
+            return ReadingComparison().differences(expected, try reading(name))
         } catch let error as ExpectationError {
             return ["invalid expectation file: \(error)"]
         } catch let error as CommandFailure {

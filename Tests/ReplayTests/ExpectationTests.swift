@@ -32,7 +32,7 @@ import Testing
     func `a value that differs from the expected one is reported`(old: String, new: String, sentence: String) throws {
         let expected = try CaptureReading(expectation: Self.text)
         let found = try CaptureReading(expectation: Self.text.replacingOccurrences(of: old, with: new))
-        #expect(ReadingComparison().differences(expected, found).map(\.description) == [sentence])
+        #expect(ReadingComparison().differences(expected, found) == [sentence])
     }
 
     @Test func `missing and additional drinks are reported`() throws {
@@ -40,11 +40,11 @@ import Testing
         var fewer = whole
         fewer.drinks.removeFirst()
         #expect(
-            ReadingComparison().differences(whole, fewer).map(\.description) == [
+            ReadingComparison().differences(whole, fewer) == [
                 "drink 1 (2026-02-02T10:00:00, 200 ml): expected, but not found"
             ])
         #expect(
-            ReadingComparison().differences(fewer, whole).map(\.description) == [
+            ReadingComparison().differences(fewer, whole) == [
                 "drink 1 (2026-02-02T10:00:00, 200 ml): found, but not expected"
             ])
     }

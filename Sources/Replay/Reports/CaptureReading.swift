@@ -141,16 +141,6 @@ package struct ExpectationError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// One difference between a capture and its expectation, or between two captures.
-package struct Difference: Sendable, Equatable, CustomStringConvertible {
-    /// The capture, command or drink that differs: `drink 7 (2026-02-02T10:00:00, 200 ml)`.
-    package var what: String
-    /// The difference: `amountMl is 201, expected 200`.
-    package var how: String
-
-    package var description: String { "\(what): \(how)" }
-}
-
 /// Compares two readings, and lists the differences by record.
 package struct ReadingComparison {
     package let names: (expected: String, found: String)
@@ -161,25 +151,22 @@ package struct ReadingComparison {
         self.ignored = ignored
     }
 
-    package func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [Difference] {
-        var all: [Difference] = []
-        if let head = expected.head, let how = compare(head, found.head ?? [:]) {
-            all.append(Difference(what: "capture", how: how))
-        }
-        all += differences("command", expected.commands, found.commands)
-        all += differences("drink", expected.drinks, found.drinks)
+    /// The differences, one sentence each: `drink 7 (2026-02-02T10:00:00, 200 ml): amountMl is 201, expected 200`.
+    package func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [String] {
+        let all =
+            differences("command", expected.commands, found.commands)
+            + differences("drink", expected.drinks, found.drinks)
+        guard let head = expected.head, let how = compare(head, found.head ?? [:]) else { return all }
         // Report a different digest only if nothing else differs.
-        if all.count > 1 {
-            all.removeAll { $0.what == "capture" && $0.how.hasPrefix("digest") && !$0.how.contains(";") }
-        }
-        return all
+        let isOnlyDigest = how.hasPrefix("digest") && !how.contains(";")
+        return isOnlyDigest && !all.isEmpty ? all : ["capture: \(how)"] + all
     }
 
-    private func differences(_ kind: String, _ expected: [Row], _ found: [Row]) -> [Difference] {
-        var all: [Difference] = []
+    private func differences(_ kind: String, _ expected: [Row], _ found: [Row]) -> [String] {
+        var all: [String] = []
         var left = 0, right = 0
         func report(_ index: Int, _ row: Row, _ how: String) {
-            all.append(Difference(what: Self.title(kind, index, row), how: how))
+            all.append("\(Self.title(kind, index, row)): \(how)")
         }
         func isEqual(_ left: Int, _ right: Int) -> Bool {
             left < expected.count && right < found.count && compare(expected[left], found[right]) == nil
