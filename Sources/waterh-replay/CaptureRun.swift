@@ -33,8 +33,6 @@ final class CaptureRun {
         } catch let error as CaptureError {
             report("\(Self.name(path)): \(error)")
             return []
-        } catch let error as CaptureFileError {
-            throw CommandFailure(.failed, error.description)
         }
     }
 

@@ -28,13 +28,8 @@ struct DiffCommand: ParsableCommand {
         for path in [first, second] {
             let parts = try run.parts(path, copiesPipes: true)
             guard !parts.isEmpty else { continue }
-            var reading: CaptureReading
-            do {
-                reading = try CaptureReading(
-                    of: parts, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
-            } catch let error as CaptureFileError {
-                throw CommandFailure(.failed, error.description)
-            }
+            var reading = try CaptureReading(
+                of: parts, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
             reading.head = nil
             readings.append(reading)
             for (part, error) in zip(parts, reading.readingErrors) {

@@ -108,8 +108,6 @@ struct PlayCommand: AsyncParsableCommand {
             let opened = try CaptureOpener(copiesPipes: true).open(file)
             for remark in opened.remarks { Diagnostics.line("\(file): \(remark)") }
             found = try ResponseScript.read(opened.parts, given: attribution.given)
-        } catch let error as CaptureFileError {
-            throw CommandFailure(.failed, error.description)
         } catch let error as CaptureError {
             throw CommandFailure(.badInput, "\(file): \(error)")
         } catch let error as ResponseScriptError {
