@@ -17,7 +17,7 @@ struct DissectorCommand: ParsableCommand {
 
     func run() throws {
         let destination = try OutputFile(output, mode: CaptureRun.filePermissions)
-        try destination.write(ReportPage.part(waterh_dissector()))
+        try destination.write(Array(ReportPage.part(waterh_dissector()).utf8))
         try destination.commit()
     }
 }

@@ -56,7 +56,8 @@ struct ReportCommand: ParsableCommand {
         // If no capture can be read, leave an existing page unchanged.
         guard !contents.isEmpty else { return try run.finish() }
         var random = SystemRandomNumberGenerator()
-        let page = ReportPage(contents, nonce: String(random.next(), radix: 36) + String(random.next(), radix: 36))
+        let nonce = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        let page = ReportPage(contents: contents, nonce: nonce)
         let destination = try OutputFile(output, mode: CaptureRun.filePermissions)
         try destination.write(page.bytes)
         try destination.commit()

@@ -7,14 +7,9 @@ import Utilities
 /// All data of the capture is in one JSON data block, in which no character can end the block. The script inserts it as
 /// text and never as markup. The page's content security policy blocks other scripts and all loading.
 struct ReportPage {
-    private let contents: [ReportJSON]
-    private let nonce: String
-
-    /// - Parameter nonce: the nonce of the security policy, unpredictable letters and digits.
-    init(_ contents: [ReportJSON], nonce: String) {
-        self.contents = contents
-        self.nonce = nonce
-    }
+    let contents: [ReportJSON]
+    /// The nonce of the security policy, unpredictable letters and digits.
+    let nonce: String
 
     var bytes: [UInt8] {
         let policy =
@@ -22,8 +17,8 @@ struct ReportPage {
             default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; base-uri 'none'; \
             form-action 'none'
             """
-        var page = Array(
-            """
+        let title = Escaping.markup("\(contents.map(\.name).joined(separator: " and ")): capture report")
+        let page = """
             <!doctype html>
             <html lang="en">
             <meta charset="utf-8">
@@ -31,34 +26,25 @@ struct ReportPage {
             <meta name="color-scheme" content="light dark">
             <meta name="referrer" content="no-referrer">
             <meta http-equiv="Content-Security-Policy" content="\(policy)">
-            <title>\(Self.escaped("\(contents.map(\.name).joined(separator: " and ")): capture report"))</title>
+            <title>\(title)</title>
             <style nonce="\(nonce)">
+            \(Self.part(waterh_report_style()))</style>
+            <body><noscript>This report requires JavaScript; all of it is in this file.</noscript>
+            <main id="report"></main>
+            <script type="application/json" id="data">\(data)</script>
+            <script nonce="\(nonce)">
+            \(Self.part(waterh_report_script()))</script>
+            </body>
+            </html>
 
-            """.utf8)
-        page += Self.part(waterh_report_style())
-        page += Array(
             """
-            </style>\n<body><noscript>This report requires JavaScript; all of it is in this \
-            file.</noscript>\n<main id=\"report\"></main>\n
-            """
-            .utf8)
-        page += Array("<script type=\"application/json\" id=\"data\">".utf8)
-        page += Self.scriptSafe(JSONValue.array(contents.map(\.json)).text)
-        page += Array("</script>\n<script nonce=\"\(nonce)\">\n".utf8)
-        page += Self.part(waterh_report_script())
-        page += Array("</script>\n</body>\n</html>\n".utf8)
-        return page
+        return Array(page.utf8)
     }
 
-    static func part(_ part: waterh_report_part) -> [UInt8] {
-        Array(UnsafeBufferPointer(start: part.bytes, count: Int(part.length)))
-    }
-
-    /// The JSON with `<`, `>` and `&` as JSON escapes, so that it cannot end the script element.
-    static func scriptSafe(_ json: String) -> [UInt8] {
+    /// The data block. `<`, `>` and `&` are JSON escapes, so that no character can end the script element.
+    private var data: String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(json.utf8.count + 64)
-        for byte in json.utf8 {
+        for byte in JSONValue.array(contents.map(\.json)).text.utf8 {
             switch byte {
             case UInt8(ascii: "<"): bytes += "\\u003c".utf8
             case UInt8(ascii: ">"): bytes += "\\u003e".utf8
@@ -66,8 +52,10 @@ struct ReportPage {
             default: bytes.append(byte)
             }
         }
-        return bytes
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    static func escaped(_ text: String) -> String { Escaping.markup(text) }
+    static func part(_ part: waterh_report_part) -> String {
+        String(decoding: UnsafeBufferPointer(start: part.bytes, count: Int(part.length)), as: UTF8.self)
+    }
 }
