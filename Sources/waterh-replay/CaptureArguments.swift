@@ -57,3 +57,32 @@ extension DrinkReader.Options {
 
     static var hostYear: Int { Calendar(identifier: .gregorian).component(.year, from: Date()) }
 }
+
+/// The `--follow` option, for a capture that is still growing.
+struct FollowArguments: ParsableArguments {
+    @Flag(
+        help:
+            """
+            Continue while the file grows, until Ctrl-C. A file that is replaced or truncated is read from the start \
+            again.
+            """
+    )
+    var follow = false
+}
+
+struct ColorArguments: ParsableArguments {
+    enum When: String, CaseIterable, ExpressibleByArgument {
+        case auto, always, never
+    }
+
+    @Option(help: "Colour; auto: on a terminal, without NO_COLOR")
+    var color: When = .auto
+
+    var isColoured: Bool {
+        switch color {
+        case .always: true
+        case .never: false
+        case .auto: isatty(STDOUT_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+        }
+    }
+}
