@@ -64,22 +64,15 @@ extension SummaryReport {
             if let address = peer.address, let name = peer.name, names[address] == nil { names[address] = name }
         }
         let connected = Set(content.connections.compactMap(\.observed.peer))
-        var listed = Set<BluetoothAddress>()
-        let advertised: [JSONValue] = namedAdvertisers.map { entry in
-            listed.insert(entry.key)
-            return [
-                "address": .string(entry.key.description), "name": JSONValue(entry.value.name),
-                "advertisements": .int(entry.value.count), "connected": .bool(connected.contains(entry.key)),
+        func entry(_ address: BluetoothAddress, _ name: String?, advertisements: Int) -> JSONValue {
+            [
+                "address": .string(address.description), "name": JSONValue(name),
+                "advertisements": .int(advertisements), "connected": .bool(connected.contains(address)),
             ]
         }
-        let silent: [JSONValue] = connected.subtracting(listed).sorted { $0.value < $1.value }.map { address in
-            let name = names[address]
-            return [
-                "address": .string(address.description), "name": JSONValue(name), "advertisements": 0,
-                "connected": true,
-            ]
-        }
-        return advertised + silent
+        let silent = connected.subtracting(content.advertisers.keys).sorted { $0.value < $1.value }
+        return namedAdvertisers.map { entry($0.key, $0.value.name, advertisements: $0.value.count) }
+            + silent.map { entry($0, names[$0], advertisements: 0) }
     }
 
     static func tableJSON(_ peer: BottlePeer) -> JSONValue {
