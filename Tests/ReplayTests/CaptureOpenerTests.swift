@@ -47,10 +47,9 @@ import Testing
 
     static func packets() throws -> [[UInt8]] { try #require(Opened(sample.path).parts.first).packets }
 
-    static func packed(_ bytes: [UInt8], _ program: String) async throws -> [UInt8] {
+    static func packed(_ bytes: [UInt8], _ program: String, _ options: String = "-c") async throws -> [UInt8] {
         let tool = try #require(Program(system: program), "\(program) is not installed: run hardware/bench setup")
-        let result = try await tool.run(["-c"], input: bytes)
-        return result.outputBytes
+        return try await tool.run([options], input: bytes).outputBytes
     }
 
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
@@ -82,18 +81,12 @@ import Testing
         }
     }
 
-    /// The output of the format's own program for a truncated file.
-    private static func unpacked(_ bytes: [UInt8], _ program: String) async throws -> [UInt8] {
-        let tool = try #require(Program(system: program), "\(program) is not installed: run hardware/bench setup")
-        return try await tool.run(["-dc"], input: bytes).outputBytes
-    }
-
     @Test func `a truncated gzip file gives all bytes before the end, like gzip itself`() async throws {
         let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), "gzip")
         for missing in [1, 4, 9, 12, 40, 200] {
             let cut = Array(file.dropLast(missing))
-            let own = try Opened(try await Self.unpacked(cut, "gzip"), in: folder)
+            let own = try Opened(try await Self.packed(cut, "gzip", "-dc"), in: folder)
             let opened = try Opened(cut, in: folder)
             #expect(opened.parts.first?.packets == own.parts.first?.packets, "\(missing) bytes are missing")
             #expect(
