@@ -98,7 +98,7 @@ struct CloneCommand: ParsableCommand {
         if let device {
             if let number = Int(device), listed.indices.contains(number - 1) { return listed[number - 1] }
             if let address = BluetoothAddress(device),
-                let found = listed.first(where: { $0.profile.address == address })
+                let found = listed.first(where: { $0.address == address })
             {
                 return found
             }

@@ -1,20 +1,6 @@
 package import Bluetooth
 package import Emulator
 
-/// A peripheral of a capture, with the generated profile.
-package struct ObservedPeripheral: Sendable {
-    package var profile: PeripheralProfile
-    /// The address, or the number of the connection.
-    package var label: String
-    /// The number of connections in which the peripheral was the server.
-    package var connections: Int
-    /// The number of ATT PDUs from the peripheral.
-    package var pduCount: Int
-
-    /// Whether the capture has unencrypted responses of the peripheral.
-    package var hasResponded: Bool { pduCount > 0 }
-}
-
 /// The error for conversations that exceed the memory limit.
 package struct ProfileReaderError: Error, Sendable, CustomStringConvertible {
     package var description: String
@@ -32,8 +18,8 @@ package final class ProfileReader {
     private static let maximumAdvertisers = 4096
 
     /// The peripherals in order of their first event; `known` are those that further events can concern.
-    private var drafts: [ProfileDraft] = []
-    private var known: [PeerStore.Key: ProfileDraft] = [:]
+    private var peripherals: [ObservedPeripheral] = []
+    private var known: [PeerStore.Key: ObservedPeripheral] = [:]
     private var sessions: [Int: ProfileSession] = [:]
     private var conversation = ConversationReader { _, _ in }
     private var estimatedBytes = 0
@@ -59,7 +45,7 @@ package final class ProfileReader {
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .advertised(let advertiser): advertised(advertiser, bytes)
-        case .encrypted(let connection): draft(of: connection).encryptedConnections += 1
+        case .encrypted(let connection): peripheral(of: connection).encryptedConnections += 1
         case .att(let observation): count(observation, bytes)
         case .connected, .disconnected, .dropped: break
         }
@@ -75,30 +61,26 @@ package final class ProfileReader {
 
     package func finish() -> [ObservedPeripheral] {
         endConnections()
-        return drafts.map { draft in
-            ObservedPeripheral(
-                profile: draft.profile, label: draft.label, connections: draft.conversations.count,
-                pduCount: draft.pduCount)
-        }
+        return peripherals
     }
 
-    private func draft(_ key: PeerStore.Key) -> ProfileDraft {
-        if let draft = known[key] { return draft }
-        let new = ProfileDraft(key)
+    private func peripheral(_ key: PeerStore.Key) -> ObservedPeripheral {
+        if let peripheral = known[key] { return peripheral }
+        let new = ObservedPeripheral(key)
         known[key] = new
-        drafts.append(new)
+        peripherals.append(new)
         estimatedBytes += Self.bytesPerObject
         return new
     }
 
     /// The peripheral of a connection: the other end, or else the capturing host.
-    private func draft(of connection: ObservedConnection) -> ProfileDraft {
-        if connection.isCentral == false { return draft(.host(connection.adapter)) }
-        let found: ProfileDraft
+    private func peripheral(of connection: ObservedConnection) -> ObservedPeripheral {
+        if connection.isCentral == false { return peripheral(.host(connection.adapter)) }
+        let found: ObservedPeripheral
         if let peer = connection.peer, peer.value != 0 {
-            found = draft(.address(peer))
+            found = peripheral(.address(peer))
         } else {
-            found = draft(.connection(connection.id))
+            found = peripheral(.connection(connection.id))
         }
         if let isRandom = connection.isPeerRandom { found.isRandom = isRandom }
         return found
@@ -110,15 +92,15 @@ package final class ProfileReader {
             guard advertisers < Self.maximumAdvertisers else { return }
             advertisers += 1
         }
-        let draft = draft(key)
-        draft.isRandom = advertiser.isRandom
+        let peripheral = peripheral(key)
+        peripheral.isRandom = advertiser.isRandom
         guard data.byteCount <= 254 else { return }
         if advertiser.isScanResponse {
-            draft.scanResponse = data.bytes()
-        } else if !data.isEmpty || draft.advertisement == nil {
-            draft.advertisement = data.bytes()
+            peripheral.scanResponse = data.bytes()
+        } else if !data.isEmpty || peripheral.advertisement == nil {
+            peripheral.advertisement = data.bytes()
         }
-        if let name = AdvertisingData.name(in: data) { draft.advertisedName = name }
+        if let name = AdvertisingData.name(in: data) { peripheral.advertisedName = name }
     }
 
     /// Counts a PDU, and starts the session of its connection.
@@ -133,9 +115,9 @@ package final class ProfileReader {
         if sessions[connection.id] == nil {
             estimatedBytes += Self.bytesPerObject
             sessions[connection.id] = ProfileSession(
-                draft(of: connection), isHost: isPeripheralHost, startedAt: observation.time)
+                peripheral(of: connection), isHost: isPeripheralHost, startedAt: observation.time)
         }
-        if concernsPeripheral, isFromServer { sessions[connection.id]?.draft.pduCount += 1 }
+        if concernsPeripheral, isFromServer { sessions[connection.id]?.peripheral.pduCount += 1 }
     }
 
     private func end(_ id: Int) { sessions.removeValue(forKey: id)?.finish() }
@@ -146,16 +128,18 @@ package final class ProfileReader {
     }
 }
 
-/// The data collected about one peripheral over all its connections.
-private final class ProfileDraft {
-    let address: BluetoothAddress?
-    let label: String
+/// A peripheral of a capture: the data collected over all its connections, and the generated profile.
+package final class ObservedPeripheral {
+    package let address: BluetoothAddress?
+    /// The address, or the number of the connection.
+    package let label: String
     var isRandom: Bool?
     var advertisedName: String?
     var advertisement: [UInt8]?
     var scanResponse: [UInt8]?
     var mtu: Int?
-    var pduCount = 0
+    /// The number of ATT PDUs from the peripheral.
+    package fileprivate(set) var pduCount = 0
     var encryptedConnections = 0
     /// The number of Read Multiple responses, which do not have the lengths of the values.
     var multipleReads = 0
@@ -170,8 +154,14 @@ private final class ProfileDraft {
         }
     }
 
-    /// The recorded peripheral as a valid device profile (`PeripheralProfile.check`).
-    var profile: PeripheralProfile {
+    /// The number of connections in which the peripheral was the server.
+    package var connections: Int { conversations.count }
+
+    /// Whether the capture has unencrypted responses of the peripheral.
+    package var hasResponded: Bool { pduCount > 0 }
+
+    /// The recorded peripheral as a valid device profile (`PeripheralProfile.check`), after `ProfileReader.finish`.
+    package private(set) lazy var profile: PeripheralProfile = {
         var profile = PeripheralProfile(
             address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)
         profile.advertisement = advertisement.map { Octets($0) }
@@ -188,7 +178,7 @@ private final class ProfileDraft {
         profile.name = name.isEmpty ? nil : name
         profile.gaps = self.gaps(of: profile) + gaps
         return profile
-    }
+    }()
 
     private func gaps(of profile: PeripheralProfile) -> [String] {
         var gaps: [String] = []
@@ -227,7 +217,7 @@ private final class ProfileDraft {
 private final class ProfileSession {
     /// Whether the peripheral is the capturing host.
     let isHost: Bool
-    let draft: ProfileDraft
+    let peripheral: ObservedPeripheral
     private let number: Int
     private let startedAt: Duration?
     /// The exchanges, each with the frame of its request.
@@ -239,12 +229,12 @@ private final class ProfileSession {
     /// The index of the exchange to which following notifications are added, and its time.
     private var currentExchange: (index: Int, at: Duration?)?
 
-    init(_ draft: ProfileDraft, isHost: Bool, startedAt: Duration?) {
-        self.draft = draft
+    init(_ peripheral: ObservedPeripheral, isHost: Bool, startedAt: Duration?) {
+        self.peripheral = peripheral
         self.isHost = isHost
         self.startedAt = startedAt
-        number = draft.conversations.count
-        draft.conversations.append(PeripheralProfile.Conversation())
+        number = peripheral.conversations.count
+        peripheral.conversations.append(PeripheralProfile.Conversation())
     }
 
     func receive(_ transfer: ObservedTransfer) {
@@ -266,7 +256,7 @@ private final class ProfileSession {
         if case (.exchangeMTURequest(let client), .exchangeMTUResponse(let server)) = (request, response) {
             // The peripheral can also be the client of the exchange (Core 5.4, Vol 3 Part F, 3.4.2).
             let offered = Int(transaction.side.isHost == isHost ? server : client)
-            draft.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, offered))
+            peripheral.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, offered))
         }
         guard transaction.side.isHost == isHost else { return }
         let frame = transaction.sent.frame
@@ -282,7 +272,7 @@ private final class ProfileSession {
         case (.writeResponse, _), (.executeWriteResponse, _):
             respond(frame, PeripheralProfile.Response(afterMs: delay))
         case (.readResponse, _): reading = (frame, delay)
-        case (.readMultipleResponse, _): draft.multipleReads += 1
+        case (.readMultipleResponse, _): peripheral.multipleReads += 1
         case (.readMultipleVariableResponse(let items), .readMultipleVariableRequest(let handles)):
             reading = (frame, delay)
             for (handle, item) in zip(handles, items) {
@@ -298,7 +288,7 @@ private final class ProfileSession {
 
     private func addAttributes(_ transaction: ATTTransaction, _ source: PeripheralProfile.Source) {
         for attribute in transaction.response.attributes(foundBy: transaction.request) {
-            draft.table.add(attribute, source: source)
+            peripheral.table.add(attribute, source: source)
         }
     }
 
@@ -306,17 +296,17 @@ private final class ProfileSession {
         add(
             .read, handle, reading.frame,
             response: PeripheralProfile.Response(value: Octets(value), afterMs: reading.delay))
-        draft.table.uses[handle]?.value = value
-        draft.table.uses[handle]?.properties.insert(.read)
+        peripheral.table.uses[handle]?.value = value
+        peripheral.table.uses[handle]?.properties.insert(.read)
     }
 
     private func write(_ request: PeripheralProfile.Request, _ value: [UInt8], _ transfer: ObservedTransfer) {
         add(request, transfer.handle, transfer.frame, value)
         currentExchange = (exchanges.count - 1, transfer.time)
-        draft.table.uses[transfer.handle]?.properties.insert(request == .write ? .write : .writeWithoutResponse)
+        peripheral.table.uses[transfer.handle]?.properties.insert(request == .write ? .write : .writeWithoutResponse)
         // A Client Characteristic Configuration has two bytes: bit 0 notifications, bit 1 indications.
         if value.count != 2 || value[0] > 3 || value[1] != 0 {
-            draft.table.uses[transfer.handle]?.isSubscription = false
+            peripheral.table.uses[transfer.handle]?.isSubscription = false
         }
     }
 
@@ -327,8 +317,8 @@ private final class ProfileSession {
             currentExchange = (exchanges.count - 1, startedAt)
         }
         guard let currentExchange else { return }
-        draft.table.uses[transfer.handle, default: ObservedTable.Use()].properties.insert(property)
-        draft.table.uses[transfer.handle]?.isSubscription = false
+        peripheral.table.uses[transfer.handle, default: ObservedTable.Use()].properties.insert(property)
+        peripheral.table.uses[transfer.handle]?.isSubscription = false
         let value = PeripheralProfile.Value(
             handle: transfer.handle, value: Octets(value),
             afterMs: Self.milliseconds(from: currentExchange.at, to: transfer.time))
@@ -341,7 +331,7 @@ private final class ProfileSession {
         _ request: PeripheralProfile.Request, _ handle: UInt16?, _ frame: Int, _ value: [UInt8]? = nil,
         response: PeripheralProfile.Response? = nil
     ) {
-        if let handle, draft.table.uses[handle] == nil { draft.table.uses[handle] = ObservedTable.Use() }
+        if let handle, peripheral.table.uses[handle] == nil { peripheral.table.uses[handle] = ObservedTable.Use() }
         let exchange = PeripheralProfile.Exchange(
             request, handle: handle, value: value.map { Octets($0) }, response: response)
         exchanges.append((frame, exchange))
@@ -354,7 +344,7 @@ private final class ProfileSession {
     /// Stores the conversation in the order of the requests. A value is read after requests that were sent later.
     func finish() {
         let sorted = exchanges.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }
-        draft.conversations[number].exchanges = sorted.map(\.element.exchange)
+        peripheral.conversations[number].exchanges = sorted.map(\.element.exchange)
     }
 
     /// Milliseconds between two times, rounded; 0 if the capture has no times or they go backwards.
