@@ -46,10 +46,7 @@ func array(_ bytes: RawSpan) -> [UInt8] {
 }
 
 func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { byte in
-        let digits = String(byte, radix: 16)
-        return digits.utf8.count < 2 ? "0" + digits : digits
-    }.joined()
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
 /// Accepts `47 54 00` and `475400`.
