@@ -86,6 +86,20 @@ import Testing
         }
     }
 
+    @Test func `a log continues in a file that starts with an unknown packet`() throws {
+        let folder = try TemporaryFolder()
+        let whole = try Self.results([Self.source])
+        for cut in [50, 110] {
+            let parts = try Self.halves(folder, at: cut)
+            var (head, records) = try Self.btsnoop(parts[1])
+            // The header of a packet of 2 bytes, at the time of the first packet.
+            let unknown = [0, 0, 0, 2, 0, 0, 0, 2] + records[0][8..<24] + [0x77, 0x01]
+            records.insert(unknown, at: 0)
+            try Data(head + records.joined()).write(to: URL(fileURLWithPath: parts[1]))
+            #expect(try Self.results(parts).reading.drinks.count == whole.reading.drinks.count)
+        }
+    }
+
     /// The reading, the values of the recorded responses, and the cloned profiles.
     private static func results(_ paths: [String]) throws -> (
         reading: CaptureReading, values: [[[UInt8]]], clones: [PeripheralProfile]

@@ -191,9 +191,10 @@ package struct LogState {
         if level == nil { level = packet.content.level }
     }
 
-    /// Whether a file with this first packet continues the log.
+    /// Whether a file with this first packet continues the log. For an unknown packet, only its time decides.
     func isContinued(by packet: CapturePacket) -> Bool {
-        packet.content.level == level && level != .text && reassembler.isContinued(at: packet.time, after: last)
+        (packet.content.level ?? level) == level && level != .text
+            && reassembler.isContinued(at: packet.time, after: last)
     }
 }
 
