@@ -70,8 +70,7 @@ extension TrackerStore {
             }
             guard count == 1 || beginning == nil else {
                 throw Refusal(
-                    "severalTokens",
-                    "\(count) tokens have an ID with this beginning. Give more characters.")
+                    "severalTokens", "\(count) tokens have an ID with this beginning. Give more characters.")
             }
             return count
         }

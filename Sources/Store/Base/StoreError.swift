@@ -71,10 +71,7 @@ extension StoreError {
         case _ where Self.mightBeDurable(after: error):
             self.init(
                 .inputOutput,
-                """
-                The disk failed while the store was written, and the last change might be lost; \
-                \(detail)
-                """,
+                "The disk failed while the store was written, and the last change might be lost; \(detail)",
                 at: path, code: "perhapsKept")
         case _ where isUnwritable:
             self.init(.readOnly, "The store cannot be written, nothing was changed", at: path)

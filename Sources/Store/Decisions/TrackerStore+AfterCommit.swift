@@ -14,10 +14,7 @@ extension TrackerStore {
             try updateHealthFiles()
         } catch {
             errors.append(
-                """
-                Writing the health files failed (the store is not affected): \
-                \(FileErrorText.text(error))
-                """
+                "Writing the health files failed (the store is not affected): \(FileErrorText.text(error))"
             )
         }
         return errors

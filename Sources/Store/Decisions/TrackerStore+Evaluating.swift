@@ -168,8 +168,7 @@ extension TrackerStore {
             session: session,
             logs: try SessionTable.loggedEntries(session.id, db).filter { $0.isKnown(at: context.explicitNow) },
             sips: try SessionTable.sips(of: session, at: context.now, db),
-            excluded: try SessionTable.excluded(session.id, db),
-            reminders: try reminders(of: session.id, db))
+            excluded: try SessionTable.excluded(session.id, db), reminders: try reminders(of: session.id, db))
     }
 
     func reminders(of session: String, _ db: Database) throws -> WaterlineReminderState? {

@@ -146,10 +146,7 @@ extension TrackerStore {
             let wall = zone.wall(at: instant)
             throw Refusal(
                 "notInTheFuture",
-                """
-                \(wall.dateText) \(wall.timeText.prefix(5)) is in the future: a drink is logged after it was \
-                drunk.
-                """
+                "\(wall.dateText) \(wall.timeText.prefix(5)) is in the future: a drink is logged after it was drunk."
             )
         }
     }

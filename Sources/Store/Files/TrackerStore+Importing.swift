@@ -338,8 +338,7 @@ private struct ImportTable {
     /// Replaces the drinks of an older export, except those that the user changed.
     private func replaceOlder(
         _ name: String, _ days: (first: LocalDay, last: LocalDay), _ outcome: inout ImportOutcome,
-        _ context: WriteContext,
-        _ db: Database
+        _ context: WriteContext, _ db: Database
     ) throws {
         let now = context.now
         let isInFile =

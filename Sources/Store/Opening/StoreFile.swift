@@ -73,10 +73,7 @@ struct StoreFile {
         guard hasOtherHardLinks else { return }
         throw StoreError(
             .cannotOpen,
-            """
-            The store's file has another name (a hard link): two programs that use different names would lose \
-            data
-            """,
+            "The store's file has another name (a hard link): two programs that use different names would lose data",
             at: given, code: "hasOtherNames")
     }
 

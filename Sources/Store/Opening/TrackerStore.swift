@@ -201,8 +201,7 @@ package struct TrackerStore: Sendable {
             // Omit the values of the row, which the error's text also contains.
             let problem = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
             throw StoreError(
-                .damaged, "A value of the store has the wrong type (\(problem))", at: path,
-                code: "unreadableRow")
+                .damaged, "A value of the store has the wrong type (\(problem))", at: path, code: "unreadableRow")
         }
     }
 
@@ -226,8 +225,7 @@ package struct TrackerStore: Sendable {
 
     private static func currentMark(_ db: Database) throws -> ChangeMark {
         ChangeMark(
-            ours: db.totalChangesCount,
-            others: try db.first("PRAGMA data_version") ?? 0)
+            ours: db.totalChangesCount, others: try db.first("PRAGMA data_version") ?? 0)
     }
 
     /// Identifies a state of the store. If two values are equal, nothing was written in between.

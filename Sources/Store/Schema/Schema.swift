@@ -73,8 +73,7 @@ enum Schema {
         }
         guard version >= 0 else {
             throw StoreError(
-                .damaged, "The store has the unknown schema \(version)",
-                at: path, code: "schemaIsWrong")
+                .damaged, "The store has the unknown schema \(version)", at: path, code: "schemaIsWrong")
         }
         let migrator = migrator(path: path)
         guard version <= self.version, try !migrator.hasBeenSuperseded(db) else {
@@ -160,7 +159,6 @@ enum Schema {
 
     static func wrongTable(_ table: String, path: String) -> StoreError {
         StoreError(
-            .damaged, "The table \(table) has other columns than this program expects", at: path,
-            code: "schemaIsWrong")
+            .damaged, "The table \(table) has other columns than this program expects", at: path, code: "schemaIsWrong")
     }
 }

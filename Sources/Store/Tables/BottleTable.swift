@@ -50,8 +50,7 @@ enum BottleTable {
         let taken = try find(new, db)
         guard !new.isEmpty, taken == nil || taken == id else {
             throw Refusal(
-                "bottleNameTaken",
-                "\"\(new)\" is already another bottle with its own history. Choose another name.")
+                "bottleNameTaken", "\"\(new)\" is already another bottle with its own history. Choose another name.")
         }
         if try findIdentity(new, db) != id {
             guard !isAddress(new) else {

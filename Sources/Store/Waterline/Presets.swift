@@ -26,8 +26,7 @@ extension TrackerStore {
             try PresetTable.check(name: name, sizeOz: sizeOz, abv: abv, estimate: estimate, except: nil, db)
             let preset = DrinkPreset(
                 id: context.makeID(), userID: profile.userID, name: name, drinkType: drinkType, sizeOz: sizeOz,
-                abv: abv,
-                standardDrinkEstimate: estimate)
+                abv: abv, standardDrinkEstimate: estimate)
             try PresetTable.insert(preset, profile, context, db)
             return preset
         }
@@ -77,8 +76,7 @@ enum PresetTable {
         try db.run(
             """
             INSERT INTO preset (id, userId, name, drinkType, sizeOz, abv, standardDrinkEstimate, position,
-            updatedAt, deviceId) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM preset),
-            ?, ?)
+            updatedAt, deviceId) VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM preset), ?, ?)
             """,
             [
                 preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,

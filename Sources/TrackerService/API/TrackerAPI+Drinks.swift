@@ -173,8 +173,7 @@ extension TrackerAPI {
         guard let session = try store.session(named: name, at: now) else {
             throw Refusal(
                 "noSuchSession", "No session, or more than one, has an id that begins with \"\(name)\".",
-                category: .notFound,
-                values: ["given": name])
+                category: .notFound, values: ["given": name])
         }
         return session
     }

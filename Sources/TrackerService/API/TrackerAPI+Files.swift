@@ -144,8 +144,7 @@ extension TrackerAPI {
         } catch {
             return [
                 InboxReport(
-                    name: folder,
-                    trouble: "The health.inbox directory cannot be read: \(FileErrorText.text(error))")
+                    name: folder, trouble: "The health.inbox directory cannot be read: \(FileErrorText.text(error))")
             ]
         }
         var (reports, completed) = ([InboxReport](), 0)
@@ -158,8 +157,7 @@ extension TrackerAPI {
                 if name.contains("\u{FFFD}") {
                     reports.append(
                         InboxReport(
-                            name: name,
-                            trouble: "The file name is not valid UTF-8. Rename the file."))
+                            name: name, trouble: "The file name is not valid UTF-8. Rename the file."))
                 }
                 continue
             }

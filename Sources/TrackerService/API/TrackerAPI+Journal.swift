@@ -9,8 +9,7 @@ extension TrackerAPI {
         let junk = try store.quarantineCounts()
         return JournalReport(
             records: try store.quarantinedRecords(limit: limit),
-            junk: Array(try store.quarantinedBytes().prefix(limit)),
-            quarantineReasons: try store.quarantineReasons(),
+            junk: Array(try store.quarantinedBytes().prefix(limit)), quarantineReasons: try store.quarantineReasons(),
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 

@@ -33,8 +33,7 @@ package struct TrackerAPI: Sendable {
     ///   - source: see `WriteContext.source`.
     package init(
         _ store: TrackerStore, now: Instant, isExplicit: Bool = false, zone: ZoneChoice, source: String,
-        canNotify: Bool = false,
-        makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() },
+        canNotify: Bool = false, makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() },
         remark: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let zone = zone.effectiveZone(try store.settings())
@@ -108,8 +107,7 @@ extension TrackerAPI {
     func requireWaterlineAccess() throws {
         guard !mayReadWaterline else { return }
         throw Refusal(
-            "waterlineNotShared",
-            "Waterline is disabled for other machines. Enable it in the configuration.")
+            "waterlineNotShared", "Waterline is disabled for other machines. Enable it in the configuration.")
     }
 
     /// The state of the day, and the time until it changes without a write.
@@ -149,10 +147,8 @@ extension TrackerAPI {
         let junk = try store.quarantineCounts()
         return UpkeepReport(
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
-            quarantineReasons: try store.quarantineReasons(),
-            junkReceived: junk.received, junkNotKept: junk.evicted,
-            refused: refused, outbox: try store.outbox(),
-            sync: try store.syncReport().report,
+            quarantineReasons: try store.quarantineReasons(), junkReceived: junk.received, junkNotKept: junk.evicted,
+            refused: refused, outbox: try store.outbox(), sync: try store.syncReport().report,
             publisherErrors: try store.publisherErrors(), listen: settings.service.httpListen,
             bottles: try store.bottles())
     }

@@ -21,8 +21,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
 
     package init(
         version: String, stage: String = "idle", lastPoll: Instant? = nil, nextPoll: Instant? = nil,
-        pollSentence: String? = nil,
-        trying: String? = nil, storedRecords: Int? = nil,
+        pollSentence: String? = nil, trying: String? = nil, storedRecords: Int? = nil,
         setupDone: Bool = true, speed: Double? = nil
     ) {
         self.speed = speed
