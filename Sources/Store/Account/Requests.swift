@@ -51,11 +51,17 @@ extension TrackerStore {
         return store
     }
 
-    package struct KnownRequest: Hashable, Sendable {
+    package struct KnownRequest: Hashable, Sendable, Decodable, FetchableRecord {
         /// The fingerprint of the request. Another fingerprint with the same key is an error.
         package var fingerprint: String
+        private var status: Int?
+        private var body: Data?
+
         /// The response; `nil` if the process ended before it.
-        package var answer: Answer?
+        package var answer: Answer? {
+            guard let status, let body else { return nil }
+            return Answer(status: status, body: Array(body))
+        }
 
         /// The response, for a client that repeats the request.
         package struct Answer: Hashable, Sendable {
@@ -71,18 +77,7 @@ extension TrackerStore {
 
     /// A known request; `nil` if its key was never used.
     package func request(_ key: String) throws -> KnownRequest? {
-        try read { db in
-            let row = try Row.fetchOne(
-                db, sql: "SELECT fingerprint, status, body FROM request WHERE key = ?", arguments: [key])
-            return try row.map { row in
-                let (status, body): (Int?, Data?) = (try row.decode(atIndex: 1), try row.decode(atIndex: 2))
-                return KnownRequest(
-                    fingerprint: try row.decode(atIndex: 0),
-                    answer: status.flatMap { status in
-                        body.map { KnownRequest.Answer(status: status, body: Array($0)) }
-                    })
-            }
-        }
+        try first("SELECT fingerprint, status, body FROM request WHERE key = ?", [key])
     }
 
     /// Stores a request before an action outside the store, for example a command to the bottle.
