@@ -89,19 +89,15 @@ extension TrackerStore {
     /// The effective settings of a bottle, and the names of its own ones.
     /// - Throws: `Refusal` for an unknown bottle.
     package func settings(ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {
-        try read { db in
-            let id = try BottleTable.require(bottle, db)
-            let own = try SettingTable.texts(ofBottle: id, db)
-            return (try Self.settings(own, db).settings, Set(own.keys))
-        }
+        try read { db in try SettingTable.settings(ofBottle: BottleTable.require(bottle, db), db) }
     }
 
     /// The effective settings of a bottle with its own; `nil` if it has none or is unknown.
     package func ownSettings(ofBottle bottle: String) throws -> BottleSettings? {
         try read { db in
-            guard let id = try BottleTable.find(bottle, db) else { return nil }
-            let own = try SettingTable.texts(ofBottle: id, db)
-            return own.isEmpty ? nil : try Self.settings(own, db).settings.bottle
+            guard let id = try BottleTable.find(bottle, db), try db.has("FROM bottle_setting WHERE bottle = ?", [id])
+            else { return nil }
+            return try SettingTable.settings(ofBottle: id, db).settings.bottle
         }
     }
 
@@ -114,7 +110,7 @@ extension TrackerStore {
     ) {
         try write { db in
             let id = try BottleTable.require(bottle, db)
-            var settings = try Self.settings(try SettingTable.texts(ofBottle: id, db), db).settings
+            var settings = try SettingTable.settings(ofBottle: id, db).settings
             for change in changes {
                 let name = try Settings.bottleSetting(change.name, given: change.text ?? "")
                 if name == Settings.aliasName {
@@ -134,15 +130,8 @@ extension TrackerStore {
                     try SettingTable.save(nil, as: name, ofBottle: id, db)
                 }
             }
-            let own = try SettingTable.texts(ofBottle: id, db)
-            return (try Self.settings(own, db).settings, Set(own.keys))
+            return try SettingTable.settings(ofBottle: id, db)
         }
-    }
-
-    private static func settings(_ own: [String: String], _ db: Database) throws -> (
-        settings: Settings, refused: [SettingRefusal]
-    ) {
-        Settings.restored(from: try SettingTable.texts(db).merging(own) { $1 })
     }
 }
 
@@ -153,9 +142,10 @@ enum SettingTable {
 
     static func settings(_ db: Database) throws -> Settings { Settings.restored(from: try texts(db)).settings }
 
-    static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
-        Dictionary(
-            uniqueKeysWithValues: try db.pairs("SELECT name, value FROM bottle_setting WHERE bottle = ?", [bottle]))
+    /// The effective settings of a bottle, and the names of its own ones.
+    static func settings(ofBottle bottle: Int64, _ db: Database) throws -> (settings: Settings, own: Set<String>) {
+        let own: [(String, String)] = try db.pairs("SELECT name, value FROM bottle_setting WHERE bottle = ?", [bottle])
+        return (Settings.restored(from: try texts(db).merging(own) { $1 }).settings, Set(own.map(\.0)))
     }
 
     /// Sets or unsets (`nil`) a bottle's own setting.
