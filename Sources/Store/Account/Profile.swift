@@ -48,8 +48,7 @@ package struct Profile: Hashable, Sendable {
 extension Profile: Decodable, FetchableRecord {
     private enum CodingKeys: String, CodingKey {
         case userID = "id"
-        case deviceID = "deviceId"
-        case createdAt, onboardedAt
+        case deviceID, createdAt, onboardedAt
     }
 }
 

@@ -103,9 +103,7 @@ extension TrackerStore {
     package func snooze(until end: Instant?, _ context: WriteContext) throws {
         try write { db in
             try Counter.set(Self.snoozedUntil, Int(end?.milliseconds ?? 0), db)
-            let settings = try SettingTable.settings(db)
-            let today = DayCalendar(zone: context.zone, boundaryHour: settings.boundaryHour).day(of: context.now)
-            guard var day = try engineDay(today, db) else { return }
+            guard var day = try engineDay(dayCalendar(context.zone, db).day(of: context.now), db) else { return }
             day.clearSentReminders()
             try save(day, db)
         }

@@ -192,10 +192,8 @@ struct SessionRules {
     /// The stored rules of an ended session; the current settings for missing ones.
     init(of session: WaterlineSession, _ db: Database) throws {
         self.init(try SettingTable.settings(db))
-        guard !session.isActive else { return }
-        let row = try Row.fetchOne(
-            db, sql: "SELECT bottleWater, waterOz, threshold FROM session WHERE id = ?", arguments: [session.id])
-        guard let row else { return }
+        let sql = "SELECT bottleWater, waterOz, threshold FROM session WHERE id = ?"
+        guard !session.isActive, let row = try Row.fetchOne(db, sql: sql, arguments: [session.id]) else { return }
         bottleWater =
             try row.decode(String?.self, atIndex: 0).flatMap(BottleWaterMode.init(rawValue:)) ?? bottleWater
         waterOz = try row.decode(Int?.self, atIndex: 1) ?? waterOz
