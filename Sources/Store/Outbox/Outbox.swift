@@ -66,10 +66,6 @@ enum OutboxTable {
     static func retryAll(_ db: Database) throws {
         try db.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0")
     }
-
-    static func status(_ db: Database) throws -> SyncStatus {
-        try db.has("FROM outbox") ? outbox(db).status : .idle
-    }
 }
 
 enum SyncStateTable {
@@ -77,12 +73,12 @@ enum SyncStateTable {
     static let shownLimit = 5
 
     static func status(_ db: Database) throws -> (SyncStatus, SyncReport) {
-        let status = try OutboxTable.status(db)
+        var report = SyncReport(waiting: try waiting(db))
+        let status = try report.waiting == 0 ? .idle : OutboxTable.outbox(db).status
         let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT trouble, refused, refusals FROM sync_state"))
-        guard let row else { return (status, SyncReport(waiting: try waiting(db))) }
-        let report = SyncReport(
-            waiting: try waiting(db), trouble: try row.decode(atIndex: 0), refused: try row.decode(atIndex: 1),
-            refusals: [String](json: try row.decode(atIndex: 2)) ?? [])
+        guard let row else { return (status, report) }
+        (report.trouble, report.refused) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
+        report.refusals = [String](json: try row.decode(atIndex: 2)) ?? []
         return (status == .idle && report.trouble != nil ? .offline : status, report)
     }
 
