@@ -1,9 +1,10 @@
 import Foundation
 import GatewaySupport
-import Store
 import Support
 import Testing
 import TrackerCore
+
+@testable import Store
 
 extension TrackerStore {
     func importSamples(_ samples: [HealthSample], exportedAt: Instant? = nil, _ context: WriteContext) throws

@@ -80,12 +80,6 @@ package struct JournalCounts: Hashable, Sendable, Decodable, FetchableRecord {
     package var notDrinks: Int
     /// The number of quarantined records: stored, but not counted, because their date is missing or not reliable.
     package var quarantined: Int
-
-    package init(drinks: Int, notDrinks: Int, quarantined: Int) {
-        self.drinks = drinks
-        self.notDrinks = notDrinks
-        self.quarantined = quarantined
-    }
 }
 
 extension TrackerStore {
