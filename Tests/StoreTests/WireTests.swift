@@ -6,6 +6,12 @@ import Testing
 import TrackerCore
 
 @Suite struct WireTests {
+    let here, there: TrackerStore
+
+    init() throws {
+        (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
+    }
+
     private static func lines(_ store: TrackerStore) throws -> [String] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -20,11 +26,12 @@ import TrackerCore
         try JSONDecoder().decode(WireEntry.self, from: Data(line.utf8))
     }
 
+    private static func entries(_ store: TrackerStore) throws -> [WireEntry] { try lines(store).map(read) }
+
     @Test func `an entry keeps every field in a round trip`() throws {
-        let store = try TrackerStore(inMemory: "Etc/UTC")
-        _ = try store.append([entry()])
+        _ = try here.append([entry()])
         #expect(
-            try Self.lines(store) == [
+            try Self.lines(here) == [
                 #"""
                 {"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":16,\#
                 "raw":"1A020216150F00100000016100","received":1770070875000,"verdict":"drink","version":1,\#
@@ -36,8 +43,7 @@ import TrackerCore
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `two journals are equal after they import each other`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let (left, right) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
-        for store in [left, right] {
+        for store in [here, there] {
             for _ in 0..<Int.random(in: 0...30, using: &random) {
                 let verdict: JournalEntry.Verdict? =
                     [nil, nil, .notADrink(reason: "flag"), .quarantined(reason: "impossibleDate")].randomElement(
@@ -56,12 +62,9 @@ import TrackerCore
                 _ = try store.deleteDrink("d\(drink.number)", context(at: sampleInstant))
             }
         }
-        for (from, to) in [(left, right), (right, left), (left, right)] {
-            _ = try to.importEntries(try Self.lines(from).map(Self.read))
-        }
-        #expect(try Set(Self.lines(left)).count == Set(Self.lines(right)).count, "seed \(seed)")
-        let again = try right.importEntries(try Self.lines(left).map(Self.read))
-        #expect(again == 0, "seed \(seed)")
+        for (from, to) in [(here, there), (there, here), (here, there)] { _ = try to.importEntries(Self.entries(from)) }
+        #expect(try Set(Self.lines(here)).count == Set(Self.lines(there)).count, "seed \(seed)")
+        #expect(try there.importEntries(Self.entries(here)) == 0, "seed \(seed)")
     }
 
     @Test(arguments: [
@@ -75,17 +78,15 @@ import TrackerCore
         (#""bottle":"A4:C1:38:00:00:01""#, #""bottle":"a\u0007b""#),
         (#""at":1770070875000,"#, ""),
     ]) func `a line that is not an entry is rejected`(part: String, other: String) throws {
-        let store = try TrackerStore(inMemory: "Etc/UTC")
-        _ = try store.append([entry()])
-        let line = try #require(try Self.lines(store).first)
+        _ = try here.append([entry()])
+        let line = try #require(try Self.lines(here).first)
         try #require(line.contains(part))
         #expect(throws: (any Error).self) { try Self.read(line.replacingOccurrences(of: part, with: other)) }
     }
 
     @Test func `an entry truncated at any byte is rejected`() throws {
-        let store = try TrackerStore(inMemory: "Etc/UTC")
-        _ = try store.append([entry()])
-        let line = try #require(try Self.lines(store).first)
+        _ = try here.append([entry()])
+        let line = try #require(try Self.lines(here).first)
         for length in 0..<line.utf8.count {
             #expect(throws: (any Error).self) { try Self.read(String(line.utf8.prefix(length)) ?? "") }
         }
@@ -96,16 +97,15 @@ import TrackerCore
     }
 
     @Test func `a sip of a bottle with two addresses counts once`() throws {
-        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry("A4:C1:38:00:00:01", ml: 101)])
         #expect(try there.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01"))
         _ = try there.append([entry("A4:C1:38:00:00:02", ml: 250)])
         _ = try here.append([entry("A4:C1:38:00:00:02", ml: 250)])
-        #expect(try here.importEntries(try Self.lines(there).map(Self.read)) == 1)
+        #expect(try here.importEntries(Self.entries(there)) == 1)
         #expect(try Self.drinks(here) == [101, 250])
         // Later records from either address are known too.
         let empty = try TrackerStore(inMemory: "Etc/UTC")
-        _ = try empty.importEntries(try Self.lines(there).map(Self.read))
+        _ = try empty.importEntries(Self.entries(there))
         #expect(
             try empty.append([entry("A4:C1:38:00:00:02", ml: 101), entry("A4:C1:38:00:00:01", ml: 250)]) == [
                 .duplicate, .duplicate,
@@ -113,28 +113,25 @@ import TrackerCore
     }
 
     @Test func `an owned bottle gets no addresses from another journal`() throws {
-        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry("A4:C1:38:00:00:01", ml: 101)])
         try there.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01")
         try here.adoptBottle("A4:C1:38:00:00:01")
-        _ = try here.importEntries(try Self.lines(there).map(Self.read))
+        _ = try here.importEntries(Self.entries(there))
         #expect(try here.bottles().map(\.identities) == [["A4:C1:38:00:00:01"]])
     }
 
     @Test func `an import does not change the decoding of a known record`() throws {
-        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         var (wide, narrow) = (entry(ml: 300), entry(ml: 300))
         (wide.reading, narrow.reading, narrow.amountMl) = ("calendar/u16be", "strict/u8", 44)
         _ = try here.append([wide])
         _ = try there.append([narrow])
         let before = try Self.lines(here)
-        #expect(try here.importEntries(try Self.lines(there).map(Self.read)) == 0)
+        #expect(try here.importEntries(Self.entries(there)) == 0)
         #expect(try Self.lines(here) == before)
         #expect(try Self.drinks(here) == [300])
     }
 
     @Test func `a corrected drink keeps its correction in another store`() throws {
-        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         let context = context(at: sampleInstant.advanced(seconds: 3600))
         _ = try there.append([entry(ml: 200), entry(minute: 5, ml: 300), entry(minute: 7, ml: 40)])
         let names = try there.drinks(on: LocalDay(year: 2026, month: 2, day: 2)!).map { "d\($0.number)" }
@@ -142,7 +139,7 @@ import TrackerCore
         let moved = try there.editDrink(names[1], at: sampleInstant.advanced(seconds: 60), context)
         _ = try there.editDrink("d\(moved.number)", ml: 90, context)
         _ = try there.deleteDrink(names[2], context)
-        for _ in 1...2 { _ = try here.importEntries(try Self.lines(there).map(Self.read)) }
+        for _ in 1...2 { _ = try here.importEntries(Self.entries(there)) }
         #expect(try Self.drinks(here) == Self.drinks(there))
         #expect(try Self.drinks(here).count == 2)
         // Another reading gives the drink another key. Its correction remains a correction.
@@ -155,7 +152,6 @@ import TrackerCore
     /// A corrected date must not be replaced by the bottle's wrong one when another dialect reads the record.
     @Test(arguments: [false, true])
     func `a manual date is kept in another store and by later readings`(waits: Bool) throws {
-        let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))])
         if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))]) }
         let record = try #require(try there.quarantinedRecords().first)
@@ -171,7 +167,7 @@ import TrackerCore
             _ = try store.append([strict])
             #expect(try store.lastDrink()?.at == day)
         }
-        #expect(try here.importEntries(try Self.lines(there).map(Self.read)) == 0)
+        #expect(try here.importEntries(Self.entries(there)) == 0)
     }
 
     @Test func `a drink counts on its own day in a store of another zone`() throws {
@@ -180,7 +176,7 @@ import TrackerCore
         // 2026-02-02T14:00 UTC, the 3rd in Tokyo
         sip.verdict = .drink(at: Instant(milliseconds: 1_770_058_800_000), zone: "America/New_York")
         _ = try there.append([sip])
-        _ = try here.importEntries(try Self.lines(there).map(Self.read))
+        _ = try here.importEntries(Self.entries(there))
         #expect(try Self.drinks(there) == [90] && Self.drinks(here) == [90])
     }
 }
