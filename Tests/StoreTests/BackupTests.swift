@@ -9,16 +9,8 @@ import TrackerSupport
 
 @testable import Store
 
-@Suite struct BackupTests {
-    let scratch: TemporaryFolder
-    let store: TrackerStore
-    let now: WriteContext
-
-    init() throws {
-        scratch = try TemporaryFolder()
-        store = try TrackerStore(path: scratch.store)
-        now = try context()
-    }
+@Suite final class BackupTests: StoreFixture {
+    let now = context(at: Instant(iso: "2026-02-03T18:00:00Z")!)
 
     /// Every row of every table as text, except the positions of changes, which belong to one file.
     private func dump(_ store: TrackerStore, without: Set<String> = ["drink_sequence"]) throws -> [String] {
@@ -193,6 +185,10 @@ import TrackerSupport
         #expect(try next(other)?.announcement.id == "r/3")
     }
 
+    private func keptCopies() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: scratch.path).filter { $0.contains("-replaced-") }.sorted()
+    }
+
     /// Records that the bottle has delivered since an old backup exist only in the replaced store.
     @Test func `a restore keeps the replaced store as a backup`() async throws {
         let old = scratch.file("old")
@@ -223,12 +219,8 @@ import TrackerSupport
         try await writers.value
         found += try store.allDrinks().map(\.ml)
         #expect(found.sorted() == Array(1...200) + [500])
-        let names = {
-            try FileManager.default.contentsOfDirectory(atPath: scratch.path).filter { $0.contains("-replaced-") }
-                .sorted()
-        }
         #expect(
-            try names().prefix(2) == [
+            try keptCopies().prefix(2) == [
                 "waterh.sqlite-replaced-20260203T180000Z", "waterh.sqlite-replaced-20260203T180000Z-2",
             ])
         let foreign = [
@@ -236,7 +228,7 @@ import TrackerSupport
         ]
         for name in foreign { try Data().write(to: scratch.url(name)) }
         try store.removeWrittenFiles()
-        #expect(try names() == foreign.sorted(), "a purge deletes only the files of its store")
+        #expect(try keptCopies() == foreign.sorted(), "a purge deletes only the files of its store")
     }
 
     @Test func `a restore deletes the unfinished copy of a killed restore`() throws {
@@ -248,13 +240,10 @@ import TrackerSupport
             try Data("half".utf8).write(to: URL(fileURLWithPath: file))
         }
         let kept = try store.restore(from: old, scratch: scratch.path, keepingAt: now.now).kept
-        func names() throws -> [String] {
-            try FileManager.default.contentsOfDirectory(atPath: scratch.path).filter { $0.contains("-replaced-") }
-        }
-        #expect(try names() == ["waterh.sqlite-replaced-20260203T180000Z"])
+        #expect(try keptCopies() == ["waterh.sqlite-replaced-20260203T180000Z"])
         #expect(kept == scratch.store + "-replaced-20260203T180000Z")
         try store.removeWrittenFiles()
-        #expect(try names().isEmpty)
+        #expect(try keptCopies().isEmpty)
     }
 
     // MARK: - Data that a restore does not revert
@@ -264,7 +253,6 @@ import TrackerSupport
         _ = try store.addToken("secret", label: "phone", now)
         let backup = scratch.file("backup")
         try store.backUp(to: backup)
-        #expect(try TrackerStore(path: backup).tokens().isEmpty, "a backup has no tokens")
         _ = try store.recordPhoneDrinks([first.key])
         _ = try store.revokeTokens(nil, now)
         let second = try store.logDrink(ml: 200, now)
@@ -315,6 +303,7 @@ import TrackerSupport
     }
 
     @Test func `a purge waits for writers of health files`() throws {
+        let (store, now) = (store, now)
         try store.changeSettings([("health.enabled", "true")], now)
         _ = try store.logDrink(ml: 777, now)
         try store.updateHealthFiles()

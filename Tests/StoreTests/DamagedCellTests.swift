@@ -9,11 +9,7 @@ import TrackerCore
 
 /// A damaged page can contain values that the schema forbids: NULL, or a blob instead of a text or a number. No query
 /// may trap.
-@Suite struct DamagedCellTests {
-    let scratch: TemporaryFolder
-
-    init() throws { scratch = try TemporaryFolder() }
-
+@Suite final class DamagedCellTests: ScratchFixture {
     /// A store with rows in every table of a day, and a schema without constraints, as a damaged page can have.
     private func template() throws -> [(table: String, column: String)] {
         do {

@@ -7,11 +7,7 @@ import TrackerCore
 
 @testable import Store
 
-@Suite struct HostileRowTests {
-    let scratch: TemporaryFolder
-
-    init() throws { scratch = try TemporaryFolder() }
-
+@Suite final class HostileRowTests: ScratchFixture {
     private func tampered(_ sql: String) throws -> TrackerStore {
         do {
             let store = try TrackerStore(path: scratch.store)

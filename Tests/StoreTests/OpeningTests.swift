@@ -9,11 +9,7 @@ import TrackerCore
 @testable import Store
 
 /// The error names the path, the cause and an action. The file is unchanged.
-@Suite struct OpeningTests {
-    let scratch: TemporaryFolder
-
-    init() throws { scratch = try TemporaryFolder() }
-
+@Suite final class OpeningTests: ScratchFixture {
     private func failure(_ path: String? = nil) -> StoreError? {
         do {
             _ = try TrackerStore(path: path ?? scratch.store)

@@ -11,11 +11,7 @@ import TrackerCore
 
 /// Copies the files before every SQL statement: the state after SIGKILL. The copy must show the state before or after
 /// the write.
-@Suite struct PlugTests {
-    let scratch: TemporaryFolder
-
-    init() throws { scratch = try TemporaryFolder() }
-
+@Suite final class PlugTests: ScratchFixture {
     /// A named write.
     struct Step: CustomTestStringConvertible {
         var testDescription: String

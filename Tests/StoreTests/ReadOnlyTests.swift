@@ -8,11 +8,7 @@ import TrackerCore
 @testable import Store
 
 /// Opening a store read-only creates, migrates and changes nothing.
-@Suite struct ReadOnlyTests {
-    let scratch: TemporaryFolder
-
-    init() throws { scratch = try TemporaryFolder() }
-
+@Suite final class ReadOnlyTests: ScratchFixture {
     /// All files of the folder with their bytes. (`-shm` is SQLite's shared memory: its bytes can change.)
     private func folder() throws -> [String: Data] {
         let files = FileManager.default
@@ -97,11 +93,7 @@ import TrackerCore
 }
 
 /// File permissions of a store: owner only.
-@Suite struct PrivacyTests {
-    let scratch: TemporaryFolder
-
-    init() throws { scratch = try TemporaryFolder() }
-
+@Suite final class PrivacyTests: ScratchFixture {
     private func mode(_ path: String) -> mode_t {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0

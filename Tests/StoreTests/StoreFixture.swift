@@ -2,6 +2,13 @@ import GRDB
 import Store
 import Support
 
+/// A folder for the files of a test.
+class ScratchFixture {
+    let scratch: TemporaryFolder
+
+    init() throws { scratch = try TemporaryFolder() }
+}
+
 /// A new store in a folder of its own.
 class StoreFixture {
     let scratch: TemporaryFolder
