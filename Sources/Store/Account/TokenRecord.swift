@@ -69,8 +69,7 @@ extension TrackerStore {
                 throw Refusal("noSuchToken", "No valid token has this ID.", category: .notFound)
             }
             guard count == 1 || beginning == nil else {
-                throw Refusal(
-                    "severalTokens", "\(count) tokens have an ID with this beginning. Give more characters.")
+                throw Refusal("severalTokens", "\(count) tokens have an ID with this beginning. Give more characters.")
             }
             return count
         }

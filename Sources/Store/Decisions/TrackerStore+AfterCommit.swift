@@ -13,9 +13,7 @@ extension TrackerStore {
         do {
             try updateHealthFiles()
         } catch {
-            errors.append(
-                "Writing the health files failed (the store is not affected): \(FileErrorText.text(error))"
-            )
+            errors.append("Writing the health files failed (the store is not affected): \(FileErrorText.text(error))")
         }
         return errors
     }

@@ -154,8 +154,7 @@ extension TrackerStore {
     }
 
     private func engineDay(_ day: LocalDay, _ db: Database) throws -> EngineDay? {
-        EngineDay(
-            json: try db.first("SELECT state FROM engine_day WHERE dayKey = ?", [day]))
+        EngineDay(json: try db.first("SELECT state FROM engine_day WHERE dayKey = ?", [day]))
     }
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {
@@ -205,7 +204,6 @@ extension TrackerStore {
     }
 
     func saveReminders(_ state: WaterlineReminderState, _ db: Database) throws {
-        try db.run(
-            "UPDATE session SET reminders = ? WHERE id = ? AND isActive = 1", [try state.json, state.sessionID])
+        try db.run("UPDATE session SET reminders = ? WHERE id = ? AND isActive = 1", [try state.json, state.sessionID])
     }
 }

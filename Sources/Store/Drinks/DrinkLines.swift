@@ -65,9 +65,7 @@ enum DrinkPositions {
     /// Initialises the positions of an empty table.
     static func initialise(_ db: Database) throws {
         try db.execute(
-            sql:
-                "INSERT INTO drink_sequence (only, last) VALUES (1, (abs(random() % \(starts - 1)) + 1) << \(bits))"
-        )
+            sql: "INSERT INTO drink_sequence (only, last) VALUES (1, (abs(random() % \(starts - 1)) + 1) << \(bits))")
     }
 
     static func epoch(of position: Int64) -> Int64 { position >> bits }

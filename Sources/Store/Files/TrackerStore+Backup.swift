@@ -127,8 +127,7 @@ extension TrackerStore {
                     """)
         }
         for secret in secrets {
-            try db.run(
-                "INSERT OR IGNORE INTO main.setting (name, value) VALUES (?, ?)", [secret.name, secret.value])
+            try db.run("INSERT OR IGNORE INTO main.setting (name, value) VALUES (?, ?)", [secret.name, secret.value])
         }
         // Give all drinks new positions, so that clients that read by position start again. Otherwise they would keep
         // the drinks that the restore removed.

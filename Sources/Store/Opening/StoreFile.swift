@@ -25,8 +25,7 @@ struct StoreFile {
         guard stat(path, &status) == 0 else {
             switch errno {
             case EACCES:
-                throw problem(
-                    "The store cannot be reached: no permission for its directory", code: "folderIsClosed")
+                throw problem("The store cannot be reached: no permission for its directory", code: "folderIsClosed")
             case ENAMETOOLONG, ELOOP:
                 throw problem("The store's path is too long or has a loop of links", code: "pathLeadsNowhere")
             default:

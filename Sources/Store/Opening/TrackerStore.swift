@@ -224,8 +224,7 @@ package struct TrackerStore: Sendable {
     }
 
     private static func currentMark(_ db: Database) throws -> ChangeMark {
-        ChangeMark(
-            ours: db.totalChangesCount, others: try db.first("PRAGMA data_version") ?? 0)
+        ChangeMark(ours: db.totalChangesCount, others: try db.first("PRAGMA data_version") ?? 0)
     }
 
     /// Identifies a state of the store. If two values are equal, nothing was written in between.

@@ -9,9 +9,7 @@ extension Schema {
     ]
 
     /// Columns that 0.9 does not have; NULL after a conversion.
-    static let addedColumns: Set = [
-        "lastAgreedPoll", "largestReading", "deletedWith", "lastUsedAt", "refusals",
-    ]
+    static let addedColumns: Set = ["lastAgreedPoll", "largestReading", "deletedWith", "lastUsedAt", "refusals"]
 
     /// Converts a store of 0.9 in one transaction.
     /// - Returns: the names of the removed settings that the conversion deleted.

@@ -72,8 +72,7 @@ enum Schema {
             return .empty
         }
         guard version >= 0 else {
-            throw StoreError(
-                .damaged, "The store has the unknown schema \(version)", at: path, code: "schemaIsWrong")
+            throw StoreError(.damaged, "The store has the unknown schema \(version)", at: path, code: "schemaIsWrong")
         }
         let migrator = migrator(path: path)
         guard version <= self.version, try !migrator.hasBeenSuperseded(db) else {

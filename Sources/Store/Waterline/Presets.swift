@@ -10,10 +10,8 @@ extension TrackerStore {
     package func preset(named name: String) throws -> DrinkPreset? {
         let all = try presets()
         // Earlier versions, or two devices, can store names that differ in case only. The exact match takes precedence.
-        return all.first { $0.id == name } ?? all.first { $0.name.utf8.elementsEqual(name.utf8) } ?? all.first {
-            $0.name == name
-        }
-            ?? all.first { $0.name.lowercased() == name.lowercased() }
+        return all.first { $0.id == name } ?? all.first { $0.name.utf8.elementsEqual(name.utf8) }
+            ?? all.first { $0.name == name } ?? all.first { $0.name.lowercased() == name.lowercased() }
     }
 
     /// Adds a preset.

@@ -49,8 +49,7 @@ extension TrackerStore {
             try session.checkEdit(log, now: context.now)
             let seq = try LogTable.insert(log, ProfileTable.findOrCreate(db, context).deviceID, db)
             try propagateChange(log.id, session, context, db)
-            try ChangeLog.record(
-                [.log(Int64(seq), before: nil)], draft.kind == .water ? "water" : "drink", context, db)
+            try ChangeLog.record([.log(Int64(seq), before: nil)], draft.kind == .water ? "water" : "drink", context, db)
             return try LogTable.log(seq, db)
         }
     }
