@@ -52,8 +52,7 @@ package struct Fields: Hashable, Sendable {
             remaining = try JSONDecoder().decode([String: PlainValue].self, from: json)
         } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
             let key = context.codingPath.map(\.stringValue).joined(separator: ".").prefix(64)
-            throw WrongInput(
-                "notPlain", "\"\(key)\" must be a text, a number, true, false, null, or a list of those.")
+            throw WrongInput("notPlain", "\"\(key)\" must be a text, a number, true, false, null, or a list of those.")
         } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
             throw WrongInput("notAnObject", "The \(what) must be one JSON object.")
         } catch {

@@ -89,8 +89,7 @@ package struct SyncClient: Sendable {
     private func post(_ operation: String, _ body: Data) async -> SendOutcome {
         let address = base.appendingPathComponent(operation).absoluteString
         do throws(OutgoingFailure) {
-            return outcome(
-                try await exchange("POST", address, [("Content-Type", "application/json")], Array(body)))
+            return outcome(try await exchange("POST", address, [("Content-Type", "application/json")], Array(body)))
         } catch {
             return .noResponse(asSentence(error.sentence))
         }

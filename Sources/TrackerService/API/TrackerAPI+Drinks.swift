@@ -84,9 +84,7 @@ extension TrackerAPI {
         let drinks = try store.drinks(named: name)
         if let shown = drinks.first, name == "d\(shown.number)" {
             for other in drinks.dropFirst() {
-                remark(
-                    "\(name) is also the key of another drink, d\(other.number). The number \(name) is used."
-                )
+                remark("\(name) is also the key of another drink, d\(other.number). The number \(name) is used.")
             }
             return false
         }
@@ -239,8 +237,7 @@ extension TrackerAPI {
         // cannot be assigned to a session.
         let age = message.since.seconds(to: now)
         guard age < Self.buttonLifetime, age > -Self.buttonLifetime || !message.announcement.kind.isWaterline else {
-            throw Refusal(
-                "notMeantAnyMore", "This notification has expired (1 day). Its buttons no longer work.")
+            throw Refusal("notMeantAnyMore", "This notification has expired (1 day). Its buttons no longer work.")
         }
         guard message.announcement.kind.actions.contains(action) else {
             throw Refusal("otherNotification", "This notification has no such button.")

@@ -70,8 +70,7 @@ extension TrackerAPI {
         from file: String, scratch: String, confirm: () throws -> Void = {}
     ) throws -> (ContentsReport, removedSettings: [String]) {
         try change {
-            let (kept, removed) = try store.restore(
-                from: file, scratch: scratch, keepingAt: now, confirm: confirm)
+            let (kept, removed) = try store.restore(from: file, scratch: scratch, keepingAt: now, confirm: confirm)
             var contents = try contents()
             contents.replaced = kept
             return (contents, removed)
@@ -114,8 +113,7 @@ extension TrackerAPI {
     /// - Parameter days: the maximum age of a drink in days.
     package func drinksForPhone(days: Int) throws -> PhoneDrinks {
         guard (1...TrackerStore.longestLookBackDays).contains(days) else {
-            throw WrongInput(
-                "outOfRange", "invalid days: expected 1–\(TrackerStore.longestLookBackDays)")
+            throw WrongInput("outOfRange", "invalid days: expected 1–\(TrackerStore.longestLookBackDays)")
         }
         let since = now.advanced(seconds: -Double(days) * 86400)
         let drinks = try store.drinksMissingOnPhone(

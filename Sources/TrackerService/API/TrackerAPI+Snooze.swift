@@ -22,9 +22,7 @@ package struct SnoozeReport: Hashable, Sendable, Encodable {
     package var until: Instant? { state.snoozedUntil }
 
     package func encode(to encoder: any Encoder) throws {
-        try encoder.encode([
-            "snoozedUntil": until?.wholeSeconds, "state": state,
-        ])
+        try encoder.encode(["snoozedUntil": until?.wholeSeconds, "state": state])
     }
 }
 
@@ -36,8 +34,7 @@ extension Snooze {
         case (let minutes?, nil): self = .minutes(minutes)
         case (nil, "tomorrow"): self = .tomorrow
         default:
-            throw WrongInput(
-                "missingField", "Give \"minutes\" (0–\(Self.longestMinutes)) or \"until\": \"tomorrow\".")
+            throw WrongInput("missingField", "Give \"minutes\" (0–\(Self.longestMinutes)) or \"until\": \"tomorrow\".")
         }
     }
 }

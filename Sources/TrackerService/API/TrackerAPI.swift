@@ -106,8 +106,7 @@ extension TrackerAPI {
     /// - Throws: `Refusal` (`waterlineNotShared`) without access to Waterline.
     func requireWaterlineAccess() throws {
         guard !mayReadWaterline else { return }
-        throw Refusal(
-            "waterlineNotShared", "Waterline is disabled for other machines. Enable it in the configuration.")
+        throw Refusal("waterlineNotShared", "Waterline is disabled for other machines. Enable it in the configuration.")
     }
 
     /// The state of the day, and the time until it changes without a write.

@@ -72,8 +72,7 @@ final class AppleHealthReader {
         try bytes.withUnsafeBytes { bytes in
             for start in stride(from: 0, to: bytes.count, by: 1 << 20) {
                 let part = UnsafeRawBufferPointer(rebasing: bytes[start...].prefix(1 << 20))
-                xmlParseChunk(
-                    context, part.assumingMemoryBound(to: CChar.self).baseAddress, Int32(part.count), 0)
+                xmlParseChunk(context, part.assumingMemoryBound(to: CChar.self).baseAddress, Int32(part.count), 0)
                 try check()
             }
         }

@@ -77,9 +77,7 @@ package struct StreakReport: Hashable, Sendable, Encodable {
     package let streak: Int, record: DayRecord
 
     package func encode(to encoder: any Encoder) throws {
-        try encoder.encode([
-            "streak": streak, "today": record.day.description, "todayClass": record.dayClass.rawValue,
-        ])
+        try encoder.encode(["streak": streak, "today": record.day.description, "todayClass": record.dayClass.rawValue])
     }
 }
 

@@ -216,9 +216,7 @@ extension PublisherError: Encodable {
 
     /// Instants are whole seconds since 1970; unknown values are null.
     package func encode(to encoder: any Encoder) throws {
-        try encoder.encode([
-            "outlet": publisher, "trouble": message, "since": since?.wholeSeconds, "waiting": waiting,
-        ])
+        try encoder.encode(["outlet": publisher, "trouble": message, "since": since?.wholeSeconds, "waiting": waiting])
     }
 }
 
