@@ -75,8 +75,7 @@ import TrackerSupport
         let stored = try store.allDrinks().map(\.key).sorted()
         #expect(stored.count == 150)
         for name in ["waterh.sqlite-drinks.xml", "waterh.sqlite-drinks.csv"] {
-            let text = try String(
-                contentsOf: scratch.url("health/\(name)"), encoding: .utf8)
+            let text = try String(contentsOf: scratch.url("health/\(name)"), encoding: .utf8)
             #expect(try HealthReader.samples(text).compactMap(\.uuid).sorted() == stored, "\(name)")
         }
     }

@@ -142,9 +142,7 @@ import TrackerSupport
     /// The result of the last poll belongs to this machine: a backup neither restores an old error nor removes a
     /// current one.
     @Test func `a restore does not restore old errors`() throws {
-        let (now, other) = (
-            try context(), try TrackerStore(path: scratch.file("other.db"))
-        )
+        let other = try TrackerStore(path: scratch.file("other.db"))
         try store.recordConnection(ConnectionProblem(.notFound), at: now.now)
         let file = scratch.file("backup")
         try store.backUp(to: file)
@@ -159,9 +157,7 @@ import TrackerSupport
         func words(_ id: String) -> Announcement {
             Announcement(kind: .pace, id: id, title: "t", body: "b", urgency: .normal, sound: false)
         }
-        let (store, other) = (
-            try TrackerStore(path: scratch.store), try TrackerStore(path: scratch.file("other.db"))
-        )
+        let other = try TrackerStore(path: scratch.file("other.db"))
         func next(_ store: TrackerStore) throws -> QueuedNotification? {
             if case .message(let message) = try store.claimNextNotification(from: "ntfy", as: "me", at: now.now) {
                 message

@@ -11,9 +11,7 @@ import TrackerCore
     private static let problems =
         ConnectionProblem.Kind.allCases.compactMap {
             ConnectionProblem(code: $0.rawValue, message: "The bottle went away.")
-        } + [
-            ConnectionProblem(.connectFailed)
-        ]
+        } + [ConnectionProblem(.connectFailed)]
 
     @Test(arguments: problems)
     func `a connection problem stays until a poll succeeds`(_ problem: ConnectionProblem) throws {

@@ -287,8 +287,7 @@ import TrackerCore
         let journal = try kind.make()
         let (old, new) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         for name in [old, new] { try journal.adopt(BottleNames(name)) }
-        #expect(
-            try journal.isOwn(old) && journal.isOwn("A4:C1:38:00:00:03"), "an unknown bottle counts as owned")
+        #expect(try journal.isOwn(old) && journal.isOwn("A4:C1:38:00:00:03"), "an unknown bottle counts as owned")
         if let store = onDisk(journal) {
             try store.releaseBottle(old)
         } else {

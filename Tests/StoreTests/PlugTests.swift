@@ -41,8 +41,7 @@ import TrackerCore
             try $0.finishPoll(PollRecord(bottle: "b7", name: "x", endedAt: Instant(seconds: 5), complete: true))
         },
         Step(testDescription: "settings") {
-            try $0.changeSettings(
-                [("hydration.goalMl", "2000"), ("bottle.alias", "b1")], try context())
+            try $0.changeSettings([("hydration.goalMl", "2000"), ("bottle.alias", "b1")], try context())
         },
         Step(testDescription: "session entry") {
             _ = try $0.addLog(.drink(), try context("2026-02-03T13:00:00Z", counted: true))
@@ -56,8 +55,7 @@ import TrackerCore
         },
         Step(testDescription: "import") {
             let sample = HealthSample(at: Instant(seconds: 1000), ml: 5)
-            _ = try $0.importSamples(
-                [sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], try context())
+            _ = try $0.importSamples([sample, HealthSample(at: Instant(seconds: 2000), ml: 6)], try context())
         },
         Step(testDescription: "quarantine") {
             try $0.quarantine(bottle: "b1", bytes: [1, 2, 3], reason: "short", received: Instant(seconds: 9))

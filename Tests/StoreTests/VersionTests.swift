@@ -16,8 +16,7 @@ import TrackerCore
     static func samples(_ store: TrackerStore) throws -> [HealthSample] {
         var samples: [HealthSample] = []
         try store.forEachDrink { drink, original, _ in
-            var sample = HealthSample(
-                at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName)
+            var sample = HealthSample(at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName)
             (sample.zone, sample.day, sample.source) = (drink.zone, drink.localDay, drink.source)
             sample.original = original
             samples.append(sample)
