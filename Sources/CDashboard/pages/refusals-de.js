@@ -71,7 +71,7 @@ export default [
   [/^This water comes from the bottle's sips: it can be excluded, not edited\.$/, 'Dieses Wasser kommt aus den Schlucken der Flasche: es lässt sich ausschließen, aber nicht ändern.'],
   [/^A drink's or a water's size must be more than 0 and at most 100 oz\.$/, 'Die Menge ist mehr als 0 und höchstens 100 oz.'],
   [/^A drink's strength must be 0 to 100 percent by volume\.$/, 'Die Stärke eines Getränks ist 0 bis 100 Prozent.'],
-  [/^(?:A backup contains Waterline, which|Waterline) is disabled for other machines\. Enable it in the configuration\.$/, 'Waterline ist für andere Rechner ausgeschaltet. Schalte es in der Konfiguration ein.'],
+  [/^Waterline is disabled for other machines\. Enable it in the configuration\.$/, 'Waterline ist für andere Rechner ausgeschaltet. Schalte es in der Konfiguration ein.'],
 
   // Access and conflicts
   [/^This request needs a token with the scope "(.+)"\.$/, 'Dafür braucht es einen Schlüssel mit dem Recht „$1“.'],
