@@ -136,6 +136,18 @@ struct APICall: Sendable {
         }
     }
 
+    /// The body of a request with fields.
+    /// - Throws: `HTTPProblem` if the body has another type than JSON.
+    func jsonBody() async throws -> ByteBuffer {
+        let body = try await body()
+        let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
+        guard body.readableBytes == 0 || type == "application/json" else {
+            throw HTTPProblem(
+                .unsupportedMediaType, "notJSON", "The body must be JSON: Content-Type: application/json.")
+        }
+        return body
+    }
+
     /// Whether addresses that contain credentials are shown.
     var mayReadAddresses: Bool { caller.isAdministrator }
 

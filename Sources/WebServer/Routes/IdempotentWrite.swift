@@ -7,20 +7,6 @@ import TrackerService
 
 /// Executes a write once per `Idempotency-Key`.
 enum IdempotentWrite {
-    static func answer(
-        _ call: APICall, _ recording: IdempotentExecution.Recording,
-        _ perform: @Sendable (APICall, TrackerAPI, inout Fields) async throws -> APIResponse
-    )
-        async throws -> APIResponse
-    {
-        let body = try await call.body()
-        try checkType(call.request, body)
-        return try await answer(call, recording, content: Array(body.readableBytesView)) { tracker in
-            var fields = try Fields(body)
-            return try await perform(call, tracker, &fields)
-        }
-    }
-
     /// Performs a write, or returns the stored response of an earlier request with the same idempotency key.
     /// - Parameters:
     ///   - givenKey: the idempotency key; if `nil`, that of the request's header.
@@ -63,14 +49,5 @@ enum IdempotentWrite {
                 "idempotencyKey", "An Idempotency-Key must have 1 to 128 visible ASCII characters without blanks.")
         }
         return key
-    }
-
-    private static func checkType(_ request: Request, _ body: ByteBuffer) throws {
-        guard body.readableBytes > 0 else { return }
-        let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
-        guard type == "application/json" else {
-            throw HTTPProblem(
-                .unsupportedMediaType, "notJSON", "The body must be JSON: Content-Type: application/json.")
-        }
     }
 }

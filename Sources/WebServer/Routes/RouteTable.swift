@@ -36,7 +36,7 @@ final class RouteTable {
         _ path: String, needs scope: Scope = .read, query: Set<String> = [], waitsForStore: Bool = true,
         _ respond: @escaping Handler
     ) {
-        register(.get, path, scope, waitsForStore: waitsForStore) { call in
+        self.respond(to: .get, "\(Self.base)/\(path)", scope, waitsForStore: waitsForStore) { call in
             try call.allowQuery(query)
             return try await respond(call)
         }
@@ -48,8 +48,12 @@ final class RouteTable {
         recording: IdempotentExecution.Recording = .withWrite,
         _ act: @escaping @Sendable (APICall, TrackerAPI, inout Fields) async throws -> APIResponse
     ) {
-        register(method, path, scope) { call in
-            let answer = try await IdempotentWrite.answer(call, recording, act)
+        respond(to: method, "\(Self.base)/\(path)", scope) { call in
+            let body = try await call.jsonBody()
+            let answer = try await IdempotentWrite.answer(call, recording, content: Array(body.readableBytesView)) {
+                var fields = try Fields(body)
+                return try await act(call, $0, &fields)
+            }
             await call.person.storeChanged()
             return answer.response
         }
@@ -73,7 +77,7 @@ final class RouteTable {
         _ path: String, needs scope: Scope,
         _ act: @escaping @Sendable (TrackerAPI, UploadFile) async throws -> APIResponse
     ) {
-        register(.post, path, scope) { call in
+        respond(to: .post, "\(Self.base)/\(path)", scope) { call in
             try call.allowQuery([])
             let upload = try await UploadFile(of: call.request, besideStore: call.person.tracker().store.path)
             let answer = try await IdempotentWrite.answer(call, .withWrite, content: Array(upload.fingerprint.utf8)) {
@@ -128,24 +132,16 @@ final class RouteTable {
         }
     }
 
-    private func register(
-        _ method: HTTPRequest.Method, _ path: String, _ scope: Scope, waitsForStore: Bool = true,
-        _ respond: @escaping Handler
-    ) {
-        let isAboutWaterline = isAboutWaterline
-        self.respond(to: method, "\(Self.base)/\(path)", scope, waitsForStore: waitsForStore) { call in
-            // Also checked before a stored response is repeated.
-            if isAboutWaterline { try call.requireWaterline() }
-            return try await respond(call)
-        }
-    }
-
+    /// - Parameter path: the whole path.
     func respond(
         to method: HTTPRequest.Method, _ path: String, _ scope: Scope, waitsForStore: Bool = true,
         _ answer: @escaping Handler
     ) {
+        let isAboutWaterline = isAboutWaterline
         route(method, path, access.caller(of:), waitsForStore: waitsForStore) { call in
             try call.caller.require(scope)
+            // Also checked before a stored response is repeated.
+            if isAboutWaterline { try call.requireWaterline() }
             return try await answer(call)
         }
     }
