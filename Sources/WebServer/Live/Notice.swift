@@ -15,7 +15,7 @@ struct Notice: Sendable {
     init(_ notification: TrackerNotification, now: Instant) {
         let at = notification.decidedAt ?? now
         position = notification.place
-        bytes = JSONBody.encode(
+        bytes = .json(
             EventData(
                 report: NotificationReport(notification, isShown: true), at: at,
                 isHistorical: at.seconds(to: now) > Self.lateSeconds))

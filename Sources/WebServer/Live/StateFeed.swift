@@ -160,7 +160,7 @@ actor StateFeed {
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
         continuation.yield(.state(state, id: receivedID))
         if let session { continuation.yield(.session(session)) }
-        if let gap = missed?.gap { continuation.yield(.gap(JSONBody.encode(gap))) }
+        if let gap = missed?.gap { continuation.yield(.gap(.json(gap))) }
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
         watcher.stream = continuation
         watchers[id] = watcher
@@ -279,12 +279,12 @@ actor StateFeed {
         }
     }
 
-    private func session() throws -> ByteBuffer? { try tracker().sessionIfAny().map(JSONBody.encode) }
+    private func session() throws -> ByteBuffer? { try tracker().sessionIfAny().map(ByteBuffer.json) }
 }
 
 extension StateFeed.View {
     fileprivate init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, isWhole: Bool) {
-        bytes = JSONBody.encode(FullState(snapshot: snapshot, service: status, waterlineShown: isWhole))
+        bytes = .json(FullState(snapshot: snapshot, service: status, waterlineShown: isWhole))
         frame = EventFrame.bytes("state", bytes)
         var hasher = Hasher()
         hasher.combine(snapshot.timeless)

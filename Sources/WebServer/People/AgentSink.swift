@@ -38,7 +38,7 @@ package actor AgentSink: NotificationSink {
         return false
     }
 
-    package func close(id: String) async { send(EventFrame.bytes("close", JSONBody.encode(["id": id]))) }
+    package func close(id: String) async { send(EventFrame.bytes("close", .json(["id": id]))) }
 
     // MARK: - Agents
 
@@ -53,7 +53,7 @@ package actor AgentSink: NotificationSink {
         let (frames, continuation) = AsyncStream.makeStream(
             of: ByteBuffer.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
         agents.append(Agent(name: agent, frames: continuation, disconnectClient: disconnectClient))
-        continuation.yield(EventFrame.bytes("hello", JSONBody.encode(Hello(agent: agent, page: page))))
+        continuation.yield(EventFrame.bytes("hello", .json(Hello(agent: agent, page: page))))
         return (agent, frames)
     }
 
@@ -90,7 +90,7 @@ package actor AgentSink: NotificationSink {
         defer { timer.cancel() }
         return await withCheckedContinuation { continuation in
             requests[number] = PendingRequest(agent: agent.name, id: announcement.id, answer: continuation)
-            let frame = EventFrame.bytes("show", JSONBody.encode(announcement))
+            let frame = EventFrame.bytes("show", .json(announcement))
             if case .dropped = agent.frames.yield(frame) { disconnect(agent) }
         }
     }

@@ -7,8 +7,8 @@ import TrackerService
 
 /// A request to an API route, with its context and the person whose data it concerns.
 struct APICall: Sendable {
-    /// The time limit for a client to send a body, seconds.
-    static let bodySeconds = 10
+    /// The default maximum size of a body in bytes, and the time limit for a client to send it in seconds.
+    static let (bodyLimit, bodySeconds) = (64 * 1024, 10)
 
     let request: Request
     let context: WebRequestContext
@@ -110,7 +110,7 @@ struct APICall: Sendable {
         return number
     }
 
-    func body(upTo limit: Int = JSONBody.sizeLimit) async throws -> ByteBuffer {
+    func body(upTo limit: Int = APICall.bodyLimit) async throws -> ByteBuffer {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
         let body = request.body
         return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in

@@ -1,5 +1,7 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
+import TrackerService
 
 /// The JSON response to a write, which can be stored for a repetition of the request.
 struct APIResponse: Sendable {
@@ -8,7 +10,7 @@ struct APIResponse: Sendable {
     var headers: HTTPFields = [:]
 
     static func json(_ report: some Encodable, status: HTTPResponse.Status = .ok) -> APIResponse {
-        APIResponse(status: status, bytes: JSONBody.encode(report))
+        APIResponse(status: status, bytes: .json(report))
     }
 
     var response: Response {
@@ -20,4 +22,12 @@ struct APIResponse: Sendable {
 
 extension Response {
     static func json(_ report: some Encodable) -> Response { APIResponse.json(report).response }
+}
+
+extension ByteBuffer {
+    /// The JSON of a response or an event.
+    static func json(_ value: some Encodable) -> ByteBuffer {
+        // Reports contain no value that JSON cannot represent.
+        ByteBuffer(string: (try? TrackerAPI.json(value)) ?? "null")
+    }
 }

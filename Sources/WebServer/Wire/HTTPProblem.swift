@@ -30,7 +30,7 @@ struct HTTPProblem: Error, Sendable {
     }
 
     var response: Response {
-        let body = JSONBody.encode(Body(title: status.reasonPhrase, status: status.code, detail: detail, code: code))
+        let body = ByteBuffer.json(Body(title: status.reasonPhrase, status: status.code, detail: detail, code: code))
         var fields = headers
         fields[.contentType] = "application/problem+json"
         return Response(status: status, headers: fields, body: ResponseBody(byteBuffer: body))
