@@ -30,7 +30,7 @@ actor AccessCodes {
     }
 
     enum Outcome: Hashable, Sendable {
-        case accepted(Grant)
+        case accepted(NewToken)
         case wrong
         case used
         /// The client has sent too many wrong codes, and must wait for this number of seconds.
@@ -84,11 +84,11 @@ actor AccessCodes {
     func redeem(
         _ entered: String, key: String?, from client: String,
         make: @Sendable (Grant, _ lost: String?) throws -> NewToken
-    ) rethrows -> (outcome: Outcome, token: NewToken?) {
+    ) rethrows -> Outcome {
         let now = uptime()
         removeExpired(now)
         if let waiting = clients[client]?.notBefore, now < waiting {
-            return (.wait(max(1, Int(now.seconds(to: waiting).rounded(.up)))), nil)
+            return .wait(max(1, Int(now.seconds(to: waiting).rounded(.up))))
         }
         let text = Self.normalised(entered)
         let index = codes.firstIndex { Self.isSame($0.text, text) }
@@ -98,10 +98,10 @@ actor AccessCodes {
             codes[index].use = (token.id, key)
             clients[client] = nil
             log.notice("Access code used for \"\(grant.label)\": token \(token.id.prefix(8)) created.")
-            return (.accepted(grant), token)
+            return .accepted(token)
         }
         recordWrongCode(client, now)
-        return (index == nil ? .wrong : .used, nil)
+        return index == nil ? .wrong : .used
     }
 
     private static func isRetry(_ code: Code, _ key: String?) -> Bool {

@@ -97,7 +97,7 @@ enum AccountRoutes {
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
         let client = Access.rateLimitKey(of: request, call.context.remote)
-        let (outcome, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
+        let outcome = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
             grant, replaced in
             let tracker = try person.tracker()
             let created = try tracker.makeToken(label: grant.label, scope: grant.scope)
@@ -111,9 +111,9 @@ enum AccountRoutes {
                 .tooManyRequests, "tooManyTries", "Too many wrong codes. Try again in \(seconds) s.",
                 headers: [.retryAfter: "\(seconds)"])
         case .used: throw usedCode
-        case .accepted(let grant):
-            guard let token else { throw wrongCode }
-            var answer = Response.json(SignedIn(scope: grant.scope.rawValue, token: wantsToken ? token.token : nil))
+        case .wrong: throw wrongCode
+        case .accepted(let token):
+            var answer = Response.json(SignedIn(scope: token.scope.rawValue, token: wantsToken ? token.token : nil))
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
                 answer.headers[.setCookie] = """
@@ -122,7 +122,6 @@ enum AccountRoutes {
                     """
             }
             return answer
-        case .wrong: throw wrongCode
         }
     }
 
