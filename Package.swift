@@ -173,7 +173,7 @@ let package = Package(
                 "WebServer", "TrackerService", "Store", "Gateway", "TrackerCore", "TrackerSupport", hummingbird, nio,
                 logging,
             ]),
-        tests("SyncTests", ["TrackerService", "Store", "TrackerCore"], exclude: ["server.py"]),
+        tests("SyncTests", ["TrackerService", "Store", "TrackerCore", "TrackerSupport"], exclude: ["server.py"]),
         .target(
             name: "DBusSupport", dependencies: ["DBus", "Support"], path: "Tests/DBusSupport", swiftSettings: strict),
         tests("DBusTests", ["DBus", "DBusSupport"]),

@@ -1,4 +1,5 @@
 package import Foundation
+package import Logging
 package import Store
 package import TrackerCore
 
@@ -210,21 +211,13 @@ extension MergeOutcome {
 
 /// Exchanges changes with the sync server at intervals, independently of polls.
 package struct SyncLoop: Sendable {
-    package enum Event: Hashable, Sendable {
-        /// Sync failed, with the reason. A repeated reason is reported once.
-        case failed(String)
-        case continues
-        /// The store rejected this number of the server's rows.
-        case refused(Int)
-    }
-
     /// Exchanges changes; `nil` if the settings have no server.
     package typealias Exchange = @Sendable (TrackerAPI) async throws -> SyncClient.Pass?
 
     private let tracker: @Sendable () async -> TrackerAPI
     private let now: @Sendable () -> ContinuousClock.Instant
     private let exchange: Exchange
-    private let report: @Sendable (Event) -> Void
+    private let log: Logger
 
     /// The interval between checks for changes to send.
     package static let tick = Duration.seconds(20)
@@ -234,12 +227,13 @@ package struct SyncLoop: Sendable {
     /// - Parameters:
     ///   - tracker: creates an application API with the current time.
     ///   - now: the clock for `queryInterval`.
+    ///   - log: receives failures, a repeated one only once, and the number of rejected rows.
     package init(
         tracker: @escaping @Sendable () async -> TrackerAPI,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        exchange: @escaping Exchange = { try await $0.synchronise() }, report: @escaping @Sendable (Event) -> Void
+        exchange: @escaping Exchange = { try await $0.synchronise() }, log: Logger
     ) {
-        (self.tracker, self.now, self.exchange, self.report) = (tracker, now, exchange, report)
+        (self.tracker, self.now, self.exchange, self.log) = (tracker, now, exchange, log)
     }
 
     /// Runs until `pause` returns `false`.
@@ -260,7 +254,9 @@ package struct SyncLoop: Sendable {
             } catch {
                 failure = "\(error)"
             }
-            if failure != lastFailure { report(failure.map(Event.failed) ?? .continues) }
+            if failure != lastFailure {
+                if let failure { log.warning("Sync: \(failure)") } else { log.notice("Sync continues.") }
+            }
             lastFailure = failure
             guard await pause(Self.tick) else { return }
         }
@@ -269,7 +265,10 @@ package struct SyncLoop: Sendable {
     private func pass(_ tracker: TrackerAPI) async throws -> SyncClient.Pass? {
         let refusedBefore = try tracker.store.syncReport().report.refused
         let pass = try await exchange(tracker)
-        if let refused = pass?.merged.refused, refused > refusedBefore { report(.refused(refused)) }
+        if let refused = pass?.merged.refused, refused > refusedBefore {
+            log.warning(
+                "\(counted(refused, "row")) of the sync server could not be stored. See: waterh-tracker check --doctor")
+        }
         return pass
     }
 }

@@ -135,7 +135,7 @@ final class ServiceHost: Sendable {
                 desktop: $0, tracker: tracker, reminders: reminders, page: address, instance: plan.instance, log: log,
                 presses: ServiceSocket.file(forStore: store.path, "service-taps.json"))
         }
-        let sync = SyncLoop(tracker: { await tracker.tracker() }, report: { Self.log($0, log) })
+        let sync = SyncLoop(tracker: { await tracker.tracker() }, log: log)
         (self.store, self.tracker, self.page, self.polls, self.driver) = (store, tracker, page, polls, driver)
         (self.pollHistory, self.desktop) = (pollHistory, serviceDesktop)
         let tasks: [Task<Void, Never>] = [
@@ -230,17 +230,6 @@ final class ServiceHost: Sendable {
         client.scan = { try await scanner.scan() }
         client.readContents = { try await scanner.readContents($0) }
         return client
-    }
-
-    private static func log(_ event: SyncLoop.Event, _ log: Logger) {
-        switch event {
-        case .failed(let reason): log.warning("Sync: \(reason)")
-        case .continues: log.notice("Sync continues.")
-        case .refused(let rows):
-            log.warning(
-                "\(counted(rows, "row")) of the sync server could not be stored. See: waterh-tracker check --doctor"
-            )
-        }
     }
 
     func pollNow() async { await polls.pollNow() }

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @Suite struct SyncLoopTests {
     /// The requests and messages of the loop.
@@ -11,18 +12,18 @@ import TrackerService
         struct State {
             var passed = Duration.zero
             var passes: [Int] = []
-            var events: [SyncLoop.Event] = []
             var answer = SyncClient.Pass()
         }
 
         let state = Mutex(State())
         let store: TrackerStore
+        private let log = LogLines()
         private let origin = ContinuousClock.now
 
         init() throws { store = try TrackerStore(inMemory: nil) }
 
         var passes: [Int] { state.withLock { $0.passes } }
-        var events: [SyncLoop.Event] { state.withLock { $0.events } }
+        var events: [String] { log.all }
 
         func now() -> WriteContext { context(1_781_526_000 + state.withLock { $0.passed.components.seconds }) }
 
@@ -41,7 +42,7 @@ import TrackerService
                     try tracker.store.finishSyncPass(answer.merged, trouble: answer.trouble)
                     return answer
                 },
-                report: { event in self.state.withLock { $0.events.append(event) } })
+                log: log.logger)
             await loop.run { pause in
                 #expect(pause == SyncLoop.tick)
                 self.state.withLock { $0.passed += pause }
@@ -87,9 +88,9 @@ import TrackerService
                 if tick == 40 { state.answer.trouble = nil }
             }
         }
-        let failures = rig.events.filter { if case .failed = $0 { true } else { false } }
-        #expect(failures.first == .failed("down") && failures.contains(.failed("it wants a login")), "\(rig.events)")
-        #expect(rig.events.last == .continues && rig.events.count { $0 == .continues } <= 2, "\(rig.events)")
+        #expect(rig.events.first == "Sync: down" && rig.events.contains("Sync: it wants a login"), "\(rig.events)")
+        let end = "Sync continues."
+        #expect(rig.events.last == end && rig.events.count { $0 == end } <= 2, "\(rig.events)")
         #expect(zip(rig.events, rig.events.dropFirst()).allSatisfy { $0 != $1 }, "the same twice: \(rig.events)")
     }
 
@@ -97,6 +98,7 @@ import TrackerService
         let rig = try Rig()
         rig.state.withLock { $0.answer.merged.refused = 3 }
         await rig.run(ticks: 2)
-        #expect(rig.events == [.refused(3)])
+        #expect(
+            rig.events == ["3 rows of the sync server could not be stored. See: waterh-tracker check --doctor"])
     }
 }
