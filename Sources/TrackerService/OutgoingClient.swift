@@ -50,8 +50,13 @@ package struct OutgoingRequest: Sendable {
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]?
 
-    package init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil) {
-        (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
+    /// - Parameter token: sent as `Authorization: Bearer TOKEN` after the other headers.
+    package init(
+        _ method: String, _ url: String, headers: [(name: String, value: String)] = [], token: String? = nil,
+        body: [UInt8]? = nil
+    ) {
+        (self.method, self.url, self.body) = (method, url, body)
+        self.headers = headers + (token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? [])
     }
 
     /// Throws if the method, the URL or a header has characters that HTTP does not allow, such as a line break.

@@ -110,10 +110,9 @@ package struct SyncClient: Sendable {
     private func exchange(
         _ method: String, _ address: String, _ headers: [(name: String, value: String)] = [], _ body: [UInt8]? = nil
     ) async throws(OutgoingFailure) -> OutgoingResponse {
-        let credential = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
         let client = OutgoingClient(
             limit: .seconds(timeoutSeconds), connectLimit: .seconds(timeoutSeconds), responseLimit: Self.responseLimit)
-        return try await client.send(OutgoingRequest(method, address, headers: headers + credential, body: body))
+        return try await client.send(OutgoingRequest(method, address, headers: headers, token: token, body: body))
     }
 
     /// Whether the body is empty or JSON. A captive portal's page is neither.

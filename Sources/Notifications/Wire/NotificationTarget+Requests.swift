@@ -12,7 +12,7 @@ extension NotificationTarget {
         case .ntfy:
             guard let topic = NtfyTopic(url) else { throw OutgoingFailure(.invalidRequest, "ntfy.url has no topic") }
             let body = try TrackerAPI.json(try NtfyMessage(message, self, topic))
-            return OutgoingRequest("POST", topic.server, headers: [type] + bearer, body: Array(body.utf8))
+            return OutgoingRequest("POST", topic.server, headers: [type], token: token, body: Array(body.utf8))
         case .webhook:
             let text = try TrackerAPI.json(WebhookBody(message, self))
             let (body, id, timestamp) = (
@@ -25,10 +25,6 @@ extension NotificationTarget {
             let headers = [type, (name: "webhook-id", value: id), (name: "webhook-timestamp", value: "\(timestamp)")]
             return OutgoingRequest("POST", url, headers: headers + signature, body: body)
         }
-    }
-
-    private var bearer: [(name: String, value: String)] {
-        token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     }
 
     func outcome(_ response: OutgoingResponse) -> DeliveryOutcome {
