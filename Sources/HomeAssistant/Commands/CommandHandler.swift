@@ -49,7 +49,7 @@ struct CommandHandler: Sendable {
 
     private func accessibleTracker(for request: CommandRequest) throws -> TrackerAPI {
         let isShared = sharesWaterline()
-        if !isShared, Self.waterline.contains(request.name) { throw Self.notShared }
+        if !isShared, Self.waterline.contains(request.name) { throw TrackerAPI.waterlineNotShared }
         return try tracker().withAccess(waterline: isShared)
     }
 
@@ -141,7 +141,7 @@ struct CommandHandler: Sendable {
                 )
             }
             if !tracker.mayReadWaterline, changes.contains(where: { SettingScope.isAboutWaterline($0.name) }) {
-                throw Self.notShared
+                throw TrackerAPI.waterlineNotShared
             }
             return try answer(request, try tracker.set(changes))
         case "drink":
@@ -221,10 +221,6 @@ struct CommandHandler: Sendable {
         let seconds = (Double(now.milliseconds) / 1000 - pressed).rounded()
         return seconds >= 60 && seconds <= longest ? seconds : nil
     }
-
-    private static let notShared = Refusal(
-        "waterlineNotShared",
-        "Waterline is disabled for other machines. Enable it in the configuration.")
 
     private static func missing(_ key: String, _ what: String) -> WrongInput {
         WrongInput("missingField", "\"\(key)\" is missing: \(what).")

@@ -103,11 +103,11 @@ extension TrackerAPI {
     }
 
     /// Checks that the caller has access to Waterline.
-    /// - Throws: `Refusal` (`waterlineNotShared`) without access to Waterline.
-    func requireWaterlineAccess() throws {
-        guard !mayReadWaterline else { return }
-        throw Refusal("waterlineNotShared", "Waterline is disabled for other machines. Enable it in the configuration.")
-    }
+    /// - Throws: `waterlineNotShared` without access to Waterline.
+    func requireWaterlineAccess() throws { if !mayReadWaterline { throw Self.waterlineNotShared } }
+
+    package static let waterlineNotShared = Refusal(
+        "waterlineNotShared", "Waterline is disabled for other machines. Enable it in the configuration.")
 
     /// The state of the day, and the time until it changes without a write.
     package func stateAndDuration() throws -> (snapshot: TrackerSnapshot, validFor: Duration) {

@@ -21,11 +21,8 @@ struct APICall: Sendable {
 
     /// - Throws: `HTTPProblem` if the caller has no access to Waterline.
     func requireWaterline() throws {
-        guard mayReadWaterline else {
-            throw HTTPProblem(
-                .forbidden, "waterlineNotShared",
-                "Waterline is disabled for other machines. Enable it in the configuration.")
-        }
+        let refusal = TrackerAPI.waterlineNotShared
+        if !mayReadWaterline { throw HTTPProblem(.forbidden, refusal.code, refusal.sentence) }
     }
 
     /// The application API, limited to the caller's access.
