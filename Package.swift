@@ -179,7 +179,10 @@ let package = Package(
         tests("DBusTests", ["DBus", "DBusSupport"]),
         tests(
             "NotificationsTests",
-            ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerSupport", "TrackerService", "Store"]),
+            [
+                "Notifications", "DBus", "DBusSupport", "Store", "TrackerCore", "TrackerService", "TrackerSupport",
+                "Utilities",
+            ]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore", "TrackerSupport"]),
         tests("PostgreSQLTests", ["PostgreSQL", "TrackerService", "Store", "TrackerCore", "TrackerSupport"]),

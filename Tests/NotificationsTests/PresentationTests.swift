@@ -8,6 +8,7 @@ import Testing
 import TrackerCore
 import TrackerService
 import TrackerSupport
+import Utilities
 
 @testable import Notifications
 
@@ -104,7 +105,7 @@ struct PresentationTests {
         let server = try await FakeNotificationServer(fixture.bus, manner: .withoutReply)
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         var limits = DesktopFixture.patient
-        limits.firstPause = .seconds(3600)
+        limits.pauses = Backoff(first: .seconds(3600), longest: .seconds(3600))
         let desktop = await fixture.desktop(limits)
         async let first = try desktop.deliver(.test(.pace))
         #expect(await server.notified.wait(for: 1).count == 1)
@@ -221,7 +222,7 @@ struct PresentationTests {
         let desktop = await fixture.desktop(
             .init(
                 delivery: .seconds(300), firstResponse: .seconds(60), response: .milliseconds(300),
-                firstPause: .seconds(3600)))
+                pauses: Backoff(first: .seconds(3600), longest: .seconds(3600))))
         let report = try await fixture.tracker().deliver([desktop])
         #expect(
             report.unseen.count == 1 && fixture.troubles.items.count == 1

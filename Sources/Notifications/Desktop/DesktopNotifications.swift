@@ -1,5 +1,6 @@
 package import DBus
 import TrackerCore
+import Utilities
 
 /// The notification channel of the desktop session (tracker spec C), `org.freedesktop.Notifications`.
 ///
@@ -31,9 +32,8 @@ package actor DesktopNotifications: NotificationSink {
         var firstResponse = Duration.seconds(4)
         /// The time limit for a later response of a server.
         var response = Duration.seconds(4)
-        /// The first pause after an error. It doubles each time.
-        var firstPause = Duration.seconds(2)
-        var longestPause = Duration.seconds(300)
+        /// The pauses after errors.
+        var pauses = Backoff(first: .seconds(2), longest: .seconds(300))
     }
 
     struct Server: Sendable {
@@ -59,7 +59,7 @@ package actor DesktopNotifications: NotificationSink {
     private var opening: Task<Server?, Never>?
     /// The number of times that the server's name has changed its owner.
     private var ownerChanges: UInt64 = 0
-    private var pause: Duration?
+    private var backoff: Backoff
     private var pausedUntil: ContinuousClock.Instant?
     private var lastProblem: String?
     private var isStopped = false
@@ -71,7 +71,7 @@ package actor DesktopNotifications: NotificationSink {
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
         memory: ShownNotifications = ShownNotifications(), limits: Limits = Limits()
     ) {
-        (self.bus, self.memory, self.limits) = (bus, memory, limits)
+        (self.bus, self.memory, self.limits, backoff) = (bus, memory, limits, limits.pauses)
     }
 
     /// Sets the callbacks. Call it before the first use.
@@ -136,7 +136,10 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    private func endPause() { (pause, pausedUntil) = (nil, nil) }
+    private func endPause() {
+        backoff.reset()
+        pausedUntil = nil
+    }
 
     /// Starts a pause, unless the server has ended since.
     func startPause(_ failure: DBusFailure, of server: Server) {
@@ -145,8 +148,7 @@ package actor DesktopNotifications: NotificationSink {
 
     private func startPause(_ failure: DBusFailure) {
         server = nil
-        let pause = min(limits.longestPause, self.pause.map { $0 * 2 } ?? limits.firstPause)
-        (self.pause, pausedUntil) = (pause, .now + pause)
+        pausedUntil = .now + backoff.next(jitter: 1)
         // A missing server is not an error. The state reports it.
         guard failure.name != DBusFailure.serviceUnknown, failure.name != "org.freedesktop.DBus.Error.NameHasNoOwner",
             lastProblem != failure.name
