@@ -63,22 +63,22 @@ import Testing
         effects.compactMap { if case .event(let event) = $0 { event } else { nil } }
     }
 
-    static func fresh() -> ProxyHost { ProxyHost(NetworkEndpoint(host: "kitchen", port: 6053), key: nil) }
-
-    /// A host that is connected to a peer and has discovered its services.
-    static func connected() -> ProxyHost {
-        var host = fresh()
-        for input in [
-            .request(.connect(peer, limit: .seconds(10))), .opened, .received(helloAndFeatures + connection(true)),
-            .request(.discover), .received(services),
-        ] as [ProxyHost.Input] {
-            _ = host.handle(input, at: at(0))
-        }
+    /// A host after these inputs.
+    static func host(after inputs: ProxyHost.Input...) -> ProxyHost {
+        var host = ProxyHost(NetworkEndpoint(host: "kitchen", port: 6053), key: nil)
+        for input in inputs { _ = host.handle(input, at: at(0)) }
         return host
     }
 
+    /// A host that is connected to a peer and has discovered its services.
+    static func connected() -> ProxyHost {
+        host(
+            after: .request(.connect(peer, limit: .seconds(10))), .opened,
+            .received(helloAndFeatures + connection(true)), .request(.discover), .received(services))
+    }
+
     @Test func `a session scans, connects, discovers and subscribes`() {
-        var host = Self.fresh()
+        var host = Self.host()
         #expect(host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0)) == [.dial])
         #expect(Self.requests(host.handle(.opened, at: Self.at(0))) == [1, 3])
         // The host subscribes before it connects, because otherwise the device reports no connections.
@@ -166,10 +166,8 @@ import Testing
     }
 
     @Test func `a connection of a cancelled attempt is ended`() {
-        var host = Self.fresh()
-        for input in [.request(.connect(Self.peer, limit: .seconds(3))), .opened, .received(Self.helloAndFeatures)]
-            as [ProxyHost.Input]
-        { _ = host.handle(input, at: Self.at(0)) }
+        var host = Self.host(
+            after: .request(.connect(Self.peer, limit: .seconds(3))), .opened, .received(Self.helloAndFeatures))
         let late = host.handle(.tick, at: Self.at(3))
         #expect(Self.requests(late) == [68])
         guard case .connectFailed(let error)? = Self.events(late).first else { Issue.record("\(late)"); return }
@@ -189,20 +187,15 @@ import Testing
     }
 
     @Test func `an idle host ends its subscription to advertisements`() {
-        var host = Self.fresh()
-        for input in [.request(.startScan), .opened, .received(Self.helloAndFeatures), .request(.stopScan)]
-            as [ProxyHost.Input]
-        { _ = host.handle(input, at: Self.at(0)) }
+        var host = Self.host(
+            after: .request(.startScan), .opened, .received(Self.helloAndFeatures), .request(.stopScan))
         #expect(host.nextDeadline == Self.at(10))
         #expect(Self.requests(host.handle(.tick, at: Self.at(10))) == [87])
         #expect(Self.requests(host.handle(.request(.startScan), at: Self.at(11))) == [66])
     }
 
     @Test func `the loss of the device fails all pending requests`() {
-        var host = Self.fresh()
-        for input in [.request(.startScan), .request(.connect(Self.peer, limit: .seconds(10)))] as [ProxyHost.Input] {
-            _ = host.handle(input, at: Self.at(0))
-        }
+        var host = Self.host(after: .request(.startScan), .request(.connect(Self.peer, limit: .seconds(10))))
         let error = LinkError(.noAdapter, "the device is gone", isTransient: true)
         #expect(
             Self.events(host.handle(.ended("the device is gone"), at: Self.at(1))) == [
@@ -218,16 +211,14 @@ import Testing
         var silent = Self.connected()
         _ = silent.handle(.leave, at: Self.at(1))
         #expect(silent.handle(.tick, at: Self.at(2)) == [.close, .finished])
-        var untouched = Self.fresh()
+        var untouched = Self.host()
         #expect(untouched.handle(.leave, at: Self.at(0)) == [.finished])
     }
 
     @Test func `frames split at any byte have the same effects`() {
         let traffic = Self.helloAndFeatures + Self.connection(true)
         for cut in 0...traffic.count {
-            var host = Self.fresh()
-            _ = host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0))
-            _ = host.handle(.opened, at: Self.at(0))
+            var host = Self.host(after: .request(.connect(Self.peer, limit: .seconds(10))), .opened)
             let effects =
                 host.handle(.received(Array(traffic[..<cut])), at: Self.at(0))
                 + host.handle(.received(Array(traffic[cut...])), at: Self.at(0))
@@ -239,12 +230,9 @@ import Testing
     @Test(arguments: 0..<400 as Range<UInt64>)
     func `invalid messages end the session with a reason`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        var host = seed % 2 == 0 ? Self.connected() : Self.fresh()
-        if seed % 2 == 1 {
-            for input in [.request(.startScan), .opened, .received(Self.helloAndFeatures)] as [ProxyHost.Input] {
-                _ = host.handle(input, at: Self.at(0))
-            }
-        }
+        var host =
+            seed % 2 == 0
+            ? Self.connected() : Self.host(after: .request(.startScan), .opened, .received(Self.helloAndFeatures))
         let types = [2, 4, 10, 69, 71, 72, 74, 79, 81, 82, 83, 84, 93, 500]
         for turn in 0..<60 {
             var bytes = (0..<Int.random(in: 0..<40, using: &generator)).map { _ in
