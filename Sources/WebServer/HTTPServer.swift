@@ -17,8 +17,7 @@ package struct HTTPServer: Sendable {
     ///   - addresses: the page's addresses for browsers.
     ///   - metrics: the program's metrics in Prometheus format, in addition to the server's.
     package init(
-        _ person: Person, log: Logger,
-        random: @escaping @Sendable () -> UInt32 = { UInt32.random(in: 0...UInt32.max) },
+        _ person: Person, log: Logger, random: @escaping @Sendable () -> UInt32 = { UInt32.random(in: 0...UInt32.max) },
         uptime: (@Sendable () -> Instant)? = nil,
         addresses: @escaping @Sendable () -> PageAddresses = { PageAddresses() },
         metrics: @escaping @Sendable () async -> String = { "" }
@@ -37,10 +36,9 @@ package struct HTTPServer: Sendable {
 
     /// Serves until the task is cancelled.
     /// - Parameter ready: called once, with the port in use.
-    package func run(
-        on endpoint: Endpoint,
-        ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }
-    ) async throws {
+    package func run(on endpoint: Endpoint, ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in })
+        async throws
+    {
         let counts = ResponseCounts()
         let isSocket = if case .unix = endpoint { true } else { false }
         let router = Router(context: WebRequestContext.self, options: .autoGenerateHeadEndpoints)

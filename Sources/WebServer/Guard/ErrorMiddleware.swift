@@ -12,9 +12,7 @@ struct ErrorMiddleware: RouterMiddleware {
 
     func handle(
         _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
-    ) async throws
-        -> Response
-    {
+    ) async throws -> Response {
         var response: Response
         do {
             try Self.checkFraming(request)

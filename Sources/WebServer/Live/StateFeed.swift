@@ -176,8 +176,7 @@ actor StateFeed {
         guard token == nil || watchers.values.count(where: { $0.token == token }) < Self.tokenLimit else {
             throw HTTPProblem(
                 .tooManyRequests, "tooManyStreams",
-                "This token has \(Self.tokenLimit) event streams already. Close one.",
-                headers: [.retryAfter: "60"])
+                "This token has \(Self.tokenLimit) event streams already. Close one.", headers: [.retryAfter: "60"])
         }
         guard watchers.count < Self.watcherLimit else {
             throw HTTPProblem(

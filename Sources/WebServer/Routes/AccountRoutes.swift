@@ -8,8 +8,7 @@ import TrackerService
 /// Tokens, access codes, sign-in, sign-out, and deletion of all data.
 enum AccountRoutes {
     static func add(
-        to table: RouteTable, _ codes: AccessCodes, _ addresses: @escaping @Sendable () -> PageAddresses,
-        _ log: Logger
+        to table: RouteTable, _ codes: AccessCodes, _ addresses: @escaping @Sendable () -> PageAddresses, _ log: Logger
     ) {
         table.get("access") { call in
             let caller = call.caller
@@ -21,8 +20,7 @@ enum AccountRoutes {
             let scope: Scope = try fields.choice("scope", "notAScope") ?? .log
             try fields.finish()
             let token = try tracker.makeToken(label: label, scope: scope)
-            log.notice(
-                "Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(call.caller.name).")
+            log.notice("Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(call.caller.name).")
             return .json(token, status: .created)
         }
         // A caller may revoke its own token to sign out.
@@ -63,8 +61,7 @@ enum AccountRoutes {
             return .json(
                 AccessCode(
                     code: code, seconds: Int(AccessCodes.lifetime), scope: grant.scope.rawValue, urls: places.others,
-                    localUrl: places.local),
-                status: .created)
+                    localUrl: places.local), status: .created)
         }
         table.renamed(.post, "pairings", to: "access-codes")
         table.renamed(.post, "pair", to: "sign-in")

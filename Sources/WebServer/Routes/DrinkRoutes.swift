@@ -12,8 +12,7 @@ enum DrinkRoutes {
             guard let amount = Amount(amountText) else {
                 throw WrongInput(
                     "notAnAmount",
-                    "\"\(amountText.prefix(64))\" is not a valid amount: expected 1 to 2000, \"cup\", \"quick1\" …"
-                )
+                    "\"\(amountText.prefix(64))\" is not a valid amount: expected 1 to 2000, \"cup\", \"quick1\" …")
             }
             let at = try fields.moment("at", tracker)
             try fields.finish()

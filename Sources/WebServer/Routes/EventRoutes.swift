@@ -115,8 +115,7 @@ extension APICall {
             // Detects a disconnect at once, not only at a failed write.
             try await request.body.consumeWithInboundCloseHandler { _ in
                 for await event in events {
-                    guard try caller.token.map({ try person.caller(with: $0.text) != nil }) ?? true
-                    else { break }
+                    guard try caller.token.map({ try person.caller(with: $0.text) != nil }) ?? true else { break }
                     if let frame = try frame(event) { try await writer.write(frame) }
                 }
             } onInboundClosed: {

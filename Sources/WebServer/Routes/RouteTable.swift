@@ -125,8 +125,7 @@ final class RouteTable {
             where !known.contains(method) {
                 router.on(RouterPath(path), method: method) { _, _ -> Response in
                     throw HTTPProblem(
-                        .methodNotAllowed, "methodNotAllowed", "Allowed methods: \(allow).",
-                        headers: [.allow: allow])
+                        .methodNotAllowed, "methodNotAllowed", "Allowed methods: \(allow).", headers: [.allow: allow])
                 }
             }
         }
@@ -158,8 +157,7 @@ final class RouteTable {
                 return try await answer(APICall(request: request, context: context, person: person, caller: caller))
             }
             return try await withTaskExecutorPreference(BlockingThreads.shared) {
-                try await answer(
-                    APICall(request: request, context: context, person: person, caller: caller(request)))
+                try await answer(APICall(request: request, context: context, person: person, caller: caller(request)))
             }
         }
     }

@@ -40,9 +40,7 @@ enum SessionRoutes {
     private static func addEntries(to table: RouteTable) {
         table.write(.post, "session/drink", needs: .log) { _, tracker, fields in
             let (preset, type) = (try fields.text("preset"), try fields.choice("type", "notAType") as DrinkType?)
-            let (oz, abv, estimate) = (
-                try fields.number("oz"), try fields.number("abv"), try fields.number("estimate")
-            )
+            let (oz, abv, estimate) = (try fields.number("oz"), try fields.number("abv"), try fields.number("estimate"))
             let at = try fields.moment("at", tracker)
             try fields.finish()
             let outcome = try tracker.drink(

@@ -71,8 +71,7 @@ enum SettingRoutes {
     private static func checkPermission(_ call: APICall, _ names: [String]) throws {
         guard let scope = names.map(SettingScope.init).max(), scope > .day else { return }
         try call.caller.require(.admin)
-        guard scope == .files, !call.caller.isLocal,
-            let name = names.first(where: { SettingScope(of: $0) == .files })
+        guard scope == .files, !call.caller.isLocal, let name = names.first(where: { SettingScope(of: $0) == .files })
         else { return }
         throw HTTPProblem(
             .forbidden, "onlyHere",

@@ -8,8 +8,7 @@ enum StateRoutes {
         table.get("state", waitsForStore: false) { call in
             await call.person.service?.noteViewer(.once)
             let views = try await call.person.feed.current()
-            let state = views.view(
-                withWaterline: call.caller.isAdministrator || views.isWaterlineShared)
+            let state = views.view(withWaterline: call.caller.isAdministrator || views.isWaterlineShared)
             let tag = state.tag
             if let known = call.request.headers[.ifNoneMatch], matches(known, tag) {
                 return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "no-cache"])
