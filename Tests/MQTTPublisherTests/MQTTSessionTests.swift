@@ -308,27 +308,3 @@ import Testing
         #expect(half?.kind == .wrongUse)
     }
 }
-
-/// A certificate authority for tests, with a server and a client certificate.
-final class Certificates: Sendable {
-    private let folder: TemporaryFolder
-
-    init() async throws {
-        folder = try TemporaryFolder()
-        let script = """
-            set -e
-            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem
-            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout other.key -out other.pem
-            printf 'subjectAltName=DNS:localhost' > names
-            for who in server client; do
-                openssl req -newkey rsa:2048 -nodes -subj /CN=$who -keyout $who.key -out $who.csr
-                openssl x509 -req -days 2 -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out \
-            $who.pem
-            done
-            """
-        let result = try await Program(path: "/bin/sh").run(["-c", script], directory: folder.path)
-        guard result.exitCode == 0 else { throw Broker.Missing(description: "openssl: \(result.error)") }
-    }
-
-    func file(_ name: String) -> String { folder.file(name) }
-}

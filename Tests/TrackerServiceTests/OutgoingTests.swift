@@ -125,26 +125,17 @@ import Testing
 
     /// The certificate and its name are verified with the system's authorities, or those in the configured file.
     @Test func `the certificate and the host name of a server are verified`() async throws {
-        let folder = try TemporaryFolder()
-        let script = """
-            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -addext basicConstraints=critical,CA:TRUE \
-            -keyout ca.key -out ca.pem
-            openssl req -newkey rsa:2048 -nodes -subj /CN=server -keyout server.key -out server.csr
-            printf 'subjectAltName=DNS:localhost' > names
-            openssl x509 -req -days 2 -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out \
-            server.pem
-            """
-        let made = try await Program(path: "/bin/sh").run(["-c", script], directory: folder.path)
-        #expect(made.exitCode == 0, "\(made.error)")
-        let peer = try await WebPeer(certificate: (folder.file("server.pem"), folder.file("server.key")))
+        let certificates = try await Certificates()
+        let peer = try await WebPeer(
+            certificate: (certificates.file("server.pem"), certificates.file("server.key")))
         let (good, other) = ("https://localhost:\(peer.port)/", "\(peer.url)/")
         #expect(
-            try await OutgoingClient(authorities: folder.file("ca.pem")).send(OutgoingRequest("GET", good)).status
+            try await OutgoingClient(authorities: certificates.file("ca.pem")).send(OutgoingRequest("GET", good)).status
                 == 200)
         for (client, url) in [
-            (OutgoingClient(), good), (OutgoingClient(authorities: folder.file("ca.pem")), other),
-            (OutgoingClient(authorities: folder.file("nowhere.pem")), good),
-            (OutgoingClient(authorities: folder.file("server.key")), good),
+            (OutgoingClient(), good), (OutgoingClient(authorities: certificates.file("ca.pem")), other),
+            (OutgoingClient(authorities: certificates.file("nowhere.pem")), good),
+            (OutgoingClient(authorities: certificates.file("server.key")), good),
         ] {
             let failure = await Self.failure(client, OutgoingRequest("GET", url))
             #expect(failure?.kind == .tls, "\(url): \(String(describing: failure))")
