@@ -17,28 +17,25 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter person: the service's instance name.
     /// - Throws: an error with a sentence about the invalid setting.
     package init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
-        let channelSettings = settings[channel]
+        let channelSettings = channel == .ntfy ? settings.ntfy : settings.webhook
         guard let url = channelSettings.url else { return nil }
         (self.channel, self.url, self.person) = (channel, url, person)
-        let setting = "\(channel.rawValue).\(channel.credentialSetting)File"
+        let (name, credential) = (channel.rawValue, channel.credentialSetting)
         token =
             try channelSettings.token
             ?? channelSettings.tokenFile.map { path in
-                try SmallFile.secret(path, setting: setting, kind: channel.credentialSetting) {
-                    WrongInput("\(channel.rawValue)TokenFile", $0)
+                try SmallFile.secret(path, setting: "\(name).\(credential)File", kind: credential) {
+                    WrongInput("\(name)TokenFile", $0)
                 }
             }
         authorities = channelSettings.caFile
         publicURL = settings.publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
-        let name = channel.rawValue
         if authorities != nil, !url.lowercased().hasPrefix("https://") {
             throw WrongInput(
-                "\(name)NotEncrypted",
-                "\(name).caFile requires a \(name).url that begins with https://.")
+                "\(name)NotEncrypted", "\(name).caFile requires a \(name).url that begins with https://.")
         }
         if channel == .webhook, let token, WebhookSignature(secret: token) == nil {
-            throw WrongInput(
-                "webhookSecret", "Invalid webhook secret: the part after whsec_ is not base64.")
+            throw WrongInput("webhookSecret", "Invalid webhook secret: the part after whsec_ is not base64.")
         }
     }
 
@@ -62,16 +59,5 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
             limit: limit, responseLimit: 64 << 10, truncatesResponses: channel == .webhook, authorities: authorities)
     }
 
-    func page(_ path: String) -> String? {
-        publicURL.map { $0 + path }
-    }
-}
-
-extension ServiceSettings {
-    subscript(channel: NotificationChannel) -> ChannelSettings {
-        switch channel {
-        case .ntfy: ntfy
-        case .webhook: webhook
-        }
-    }
+    func page(_ path: String) -> String? { publicURL.map { $0 + path } }
 }

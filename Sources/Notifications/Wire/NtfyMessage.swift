@@ -41,7 +41,7 @@ struct NtfyMessage: Encodable {
         priority = Self.priority(announcement)
         tags = Self.tags(announcement.kind)
         click = target.page(announcement.kind.page)
-        guard let url = target.publicURL.map({ $0 + "/api/v1/press" }) else { return }
+        guard let url = target.page("/api/v1/press") else { return }
         // A tap opens the page, and a swipe dismisses the notification.
         let buttons = announcement.kind.actions.filter { $0 != .open && $0 != .dismiss }
         actions = try buttons.map { button in
