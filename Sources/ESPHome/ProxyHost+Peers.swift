@@ -33,8 +33,7 @@ extension ProxyHost {
         send(
             .device(
                 session.address, .connect,
-                addressType: peers[session.peer]?.addressType ?? (session.address.value >> 46 == 3 ? 1 : 0))
-        )
+                addressType: peers[session.peer]?.addressType ?? (session.address.value >> 46 == 3 ? 1 : 0)))
     }
 
     private mutating func disconnect() {

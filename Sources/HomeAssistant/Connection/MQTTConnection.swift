@@ -87,13 +87,11 @@ package final class MQTTConnection: Sendable {
     package func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws(MQTTFailure) {
         let codes = try await acknowledged(filters.count) { client, index, number in
             isOwnIgnored && !options.isVersion3
-                ? mosquitto_subscribe_v5(
-                    client, &number, filters[index], 0, Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue), nil)
+                ? mosquitto_subscribe_v5(client, &number, filters[index], 0, Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue), nil)
                 : mosquitto_subscribe(client, &number, filters[index], isOwnIgnored ? 0 : 1)
         }
         guard let refused = zip(filters, codes).first(where: { $1 >= 128 || $1 < 0 }) else { return }
-        throw MQTTFailure(
-            .refused, "\(broker) rejects the subscription to \(refused.0)", code: refused.1)
+        throw MQTTFailure(.refused, "\(broker) rejects the subscription to \(refused.0)", code: refused.1)
     }
 
     /// Publishes messages in this order, and waits until the broker has answered for each of them.
@@ -241,8 +239,7 @@ package final class MQTTConnection: Sendable {
 
     /// Ends the connection after a timeout if the broker's response is still missing.
     private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable () -> Bool) {
-        let failure = MQTTFailure(
-            .noAnswer, "\(broker) \(what) in \(limit.components.seconds) s")
+        let failure = MQTTFailure(.noAnswer, "\(broker) \(what) in \(limit.components.seconds) s")
         Task { [weak self] in
             repeat { try? await Task.sleep(for: limit) } while self?.state.withLock({ $0.isReceiving }) == true
             guard isMissing() else { return }
@@ -381,8 +378,7 @@ extension MQTTConnection {
         if isTLS || !isConnected && options.address.isEncrypted && (details != nil || errno == EPROTO) {
             return MQTTFailure(
                 .tls,
-                "No TLS connection with the broker at \(options.address): \(details ?? MosquittoClient.text(code))"
-            )
+                "No TLS connection with the broker at \(options.address): \(details ?? MosquittoClient.text(code))")
         }
         let isSystem = code == MOSQ_ERR_ERRNO.rawValue
         if !isConnected {

@@ -21,8 +21,7 @@ extension MQTTPublisher {
     ) throws {
         guard asNew else { return try tracker.store.move(name, to: storeOrigin) }
         guard try tracker.store.location(of: name, at: storeOrigin) != .known else {
-            throw Refusal(
-                "mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
+            throw Refusal("mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
         }
         let prefix = try overlay(tracker.store.settings()).service.mqttPrefix
         guard

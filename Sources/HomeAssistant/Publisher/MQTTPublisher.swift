@@ -98,8 +98,7 @@ package actor MQTTPublisher {
                 // Some versions of mosquitto disconnect after each rejected message.
                 report(error, plan, lossCause: briefConnections > 1 ? denials.sentences ?? MQTTAdvice.otherClient : nil)
                 await wait(
-                    isCopy(error) ? Self.slowInterval : backoff.next(jitter: context.randomFraction()), while: plan
-                )
+                    isCopy(error) ? Self.slowInterval : backoff.next(jitter: context.randomFraction()), while: plan)
             }
         }
     }

@@ -302,8 +302,7 @@ struct MQTTSession {
         lastHealth = .now
         let health = await BridgeHealth(
             uptime: Int((ContinuousClock.now - publisher.startTime).components.seconds),
-            connections: publisher.connections,
-            published: publisher.published, received: inbox.received,
+            connections: publisher.connections, published: publisher.published, received: inbox.received,
             waiting: try context.tracker().store.waitingChanges(for: identity.name))
         let state = publishesOnline ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
         _ = try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerAPI.json(health))])

@@ -60,8 +60,7 @@ extension NotificationTarget {
         case 404:
             return .later(
                 "The server at \(server) does not have this address (status 404): check \(channel.rawValue).url",
-                after: nil
-            )
+                after: nil)
         default:
             return .later(
                 "The server at \(server) answered with status \(response.status)",

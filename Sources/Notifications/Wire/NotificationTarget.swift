@@ -44,10 +44,8 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         return [
             "\(channel.title) at \(OutgoingURL.origin(url))",
             token == nil ? nil : channel == .webhook ? "signed" : "with a token",
-            authorities.map { "authorities \($0)" },
-            publicURL.map { "buttons to \($0)" },
-        ]
-        .compactMap(\.self).joined(separator: ", ")
+            authorities.map { "authorities \($0)" }, publicURL.map { "buttons to \($0)" },
+        ].compactMap(\.self).joined(separator: ", ")
     }
 
     /// Identifies the settings that determine whether the server accepts messages. A change causes a new attempt.

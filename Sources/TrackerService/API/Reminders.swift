@@ -337,8 +337,7 @@ package final class BufferedSink: NotificationSink {
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         await queue.run { [self] in
             let isComplete = await deliverMissed(before: notification)
-            guard isComplete || rule.isDesktop && notification.urgency == .critical,
-                await channel.deliver(notification)
+            guard isComplete || rule.isDesktop && notification.urgency == .critical, await channel.deliver(notification)
             else { return false }
             if !isComplete { await saveOvertaken(before: notification) }
             return true

@@ -72,8 +72,7 @@ extension TrackerAPI {
 
     package static let setupNames = [
         "waterline.waterEveryNDrinks", "waterline.timeReminders", "waterline.intervalMinutes",
-        "waterline.warningThreshold", "waterline.units",
-        "hydration.goalMl",
+        "waterline.warningThreshold", "waterline.units", "hydration.goalMl",
     ]
 
     /// Completes the first-time setup once: stores settings and adds the default presets.
