@@ -152,8 +152,7 @@ import WebServer
         let day = try CheckedDay(at: "08:00")
         try await day.tracker().deliver([MemorySink("desktop")])
         let client = try await day.serve()
-        try await sqlite(
-            day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)")
+        try await sqlite(day.path, "INSERT INTO counter (name, value) VALUES ('notification.forgotten', 1781510400000)")
         let late = try EventStream(client.server, "shows=notifications", lastID: "5")
         let all = try await beginning(of: late, client, total: 10)
         try #require(all.map(\.kind) == ["state", "gap", "notify"])

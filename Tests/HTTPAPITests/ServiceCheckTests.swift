@@ -20,8 +20,7 @@ import TrackerService
         #expect(page.status == 200 && page.headers["content-type"]?.hasPrefix("text/html") == true)
         let state = try await client.state()
         #expect(state["displayUrgency"] as? Int == 1 && state["litresText"] as? String == "0.8L / 2.5L")
-        #expect(
-            state["statusText"] as? String == "350ml to catch up" && state["lastDrinkAge"] as? String == "1 h ago")
+        #expect(state["statusText"] as? String == "350ml to catch up" && state["lastDrinkAge"] as? String == "1 h ago")
     }
 
     /// B9-09.

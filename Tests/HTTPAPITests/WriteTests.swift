@@ -199,12 +199,11 @@ import TrackerService
 
     @Test func `a repeated command reaches the bottle once`() async throws {
         let sent = Mutex<[[String]]>([])
-        let service = ServiceClient.stub(
-            send: { words in
-                guard words != ["nonsense"] else { throw WrongInput("notACommand", "That is no command.") }
-                sent.withLock { $0.append(words) }
-                return "done"
-            })
+        let service = ServiceClient.stub(send: { words in
+            guard words != ["nonsense"] else { throw WrongInput("notACommand", "That is no command.") }
+            sent.withLock { $0.append(words) }
+            return "done"
+        })
         let server = try await TestServer(service: service)
         for (key, command, status) in [
             ("a", "flash", 200), ("a", "flash", 200), ("b", "nonsense", 422), ("b", "nonsense", 422),
@@ -219,12 +218,11 @@ import TrackerService
     @Test func `a pending command is not reported as done`() async throws {
         let (asked, deliver) = AsyncStream.makeStream(of: Void.self)
         let (isDone, finish) = AsyncStream.makeStream(of: Void.self)
-        let service = ServiceClient.stub(
-            send: { _ in
-                deliver.yield()
-                for await _ in isDone { break }
-                throw Refusal("bottleSilent", "The bottle did not answer.")
-            })
+        let service = ServiceClient.stub(send: { _ in
+            deliver.yield()
+            for await _ in isDone { break }
+            throw Refusal("bottleSilent", "The bottle did not answer.")
+        })
         let server = try await TestServer(service: service)
         let headers = ["Idempotency-Key": "one"]
         @Sendable func send() async throws -> RawHTTP.Reply {

@@ -65,9 +65,8 @@ import TrackerService
     @Test func `entities have Home Assistant's units`() throws {
         let units: [String: (unit: String?, states: Set<String?>)] = [
             "volume": ("mL", ["total", "total_increasing"]), "water": ("L", ["total", "total_increasing"]),
-            "volume_storage": ("mL", ["measurement"]),
-            "battery": ("%", ["measurement"]), "duration": ("s", ["measurement", "total"]), "timestamp": (nil, [nil]),
-            "enum": (nil, [nil]),
+            "volume_storage": ("mL", ["measurement"]), "battery": ("%", ["measurement"]),
+            "duration": ("s", ["measurement", "total"]), "timestamp": (nil, [nil]), "enum": (nil, [nil]),
         ]
         for device in [day(), try bottle()] {
             let components = try #require(try message(device)["components"] as? [String: [String: Any]])

@@ -273,14 +273,13 @@ import Testing
     @Test func `the certificate and the host name of a broker are verified`() async throws {
         let certificates = try await Certificates()
         let port = try Broker.freePort()
-        let broker = try await Broker(
-            { _ in
-                [
-                    "allow_anonymous true", "listener \(port) 127.0.0.1", "cafile \(certificates.file("ca.pem"))",
-                    "certfile \(certificates.file("server.pem"))",
-                    "keyfile \(certificates.file("server.key"))", "require_certificate true",
-                ]
-            })
+        let broker = try await Broker({ _ in
+            [
+                "allow_anonymous true", "listener \(port) 127.0.0.1", "cafile \(certificates.file("ca.pem"))",
+                "certfile \(certificates.file("server.pem"))", "keyfile \(certificates.file("server.key"))",
+                "require_certificate true",
+            ]
+        })
         _ = broker
         func attempt(_ host: String, _ change: (inout MQTTOptions) -> Void = { _ in }) async throws {
             var options = MQTTOptions(
@@ -296,8 +295,7 @@ import Testing
         try await attempt("localhost")
         for (host, change) in [
             ("127.0.0.1", { _ in }), ("localhost", { $0.authorities = certificates.file("other.pem") }),
-            ("localhost", { $0.authorities = nil }),
-            ("localhost", { ($0.certificate, $0.key) = (nil, nil) }),
+            ("localhost", { $0.authorities = nil }), ("localhost", { ($0.certificate, $0.key) = (nil, nil) }),
             ("localhost", { $0.authorities = certificates.file("nothing.pem") }),
         ] as [(String, (inout MQTTOptions) -> Void)] {
             let failure = await #expect(throws: MQTTFailure.self) { try await attempt(host, change) }

@@ -27,8 +27,7 @@ import TrackerSupport
         _ = try rig.tracker().edit("d1", EntryChange(ml: 200))
         #expect(
             await eventually {
-                ear.payloads(at: "h/sip").count == 3
-                    && ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 200
+                ear.payloads(at: "h/sip").count == 3 && ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 200
             }, "\(ear.output)")
         let changes = ear.objects(at: "h/sip").suffix(2).compactMap { $0["event_type"] as? String }
         #expect(Set(changes) == ["sip", "deleted"])
@@ -122,8 +121,7 @@ import TrackerSupport
         _ = try rig.tracker().logDrink(.ml(5))
         #expect(
             await eventually {
-                ear.payloads(at: "h/sip").count == 1
-                    && ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 5
+                ear.payloads(at: "h/sip").count == 1 && ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 5
                     && !ear.payloads(at: "h/bridge/health").isEmpty
             }, "\(ear.output)")
         #expect(await rig.hasPublishedAll())
@@ -184,13 +182,12 @@ import TrackerSupport
         ("settings", #"{"mqtt.url": "mqtt://evil"}"#, "notOverMQTT"),
         ("settings", #"{"health.inbox": "/etc"}"#, "notOverMQTT"), ("settings", "{}", "missingField"),
         ("settings", #"{"waterline.units": "ml"}"#, "waterlineNotShared"), ("log", "", "missingField"),
-        ("log", "0", "amountRange"),
-        ("log", "lots", "notAnAmount"), ("log", #"{"ml": 5, "mll": 6}"#, "unknownField"), ("log", "{{", "notJSON"),
-        ("log", #"{"ml": 5, "ml": 500}"#, "repeatedField"), ("log", #"{"ml": 5, "at": null}"#, "wrongType"),
-        ("log", #"{"ml": null}"#, "wrongType"), ("undo", #"{"x": 1}"#, "unknownField"),
-        ("delete", "d99", "noSuchDrink"), ("edit", #"{"drink": "d1"}"#, "missingField"),
-        ("edit", #"{"drink": "w1", "estimate": 9}"#, "noSessionEntry"), ("delete", "w1", "noSuchDrink"),
-        ("water", "", "waterlineNotShared"), ("start", "", "waterlineNotShared"),
+        ("log", "0", "amountRange"), ("log", "lots", "notAnAmount"), ("log", #"{"ml": 5, "mll": 6}"#, "unknownField"),
+        ("log", "{{", "notJSON"), ("log", #"{"ml": 5, "ml": 500}"#, "repeatedField"),
+        ("log", #"{"ml": 5, "at": null}"#, "wrongType"), ("log", #"{"ml": null}"#, "wrongType"),
+        ("undo", #"{"x": 1}"#, "unknownField"), ("delete", "d99", "noSuchDrink"),
+        ("edit", #"{"drink": "d1"}"#, "missingField"), ("edit", #"{"drink": "w1", "estimate": 9}"#, "noSessionEntry"),
+        ("delete", "w1", "noSuchDrink"), ("water", "", "waterlineNotShared"), ("start", "", "waterlineNotShared"),
         ("nonsense", "", "unknownCommand"), ("check", "PRESS", "ok"), ("flash", "", "ok"), ("light", "calm", "ok"),
         ("light", "rainbow", "bottle"), ("light", "", "missingField"),
         ("light", #"{"mode": "calm", "colour": "FF0000"}"#, "ok"),

@@ -69,7 +69,6 @@ extension TrackerNotification {
         let number = testNumbers.add(1, ordering: .relaxed).newValue
         return TrackerNotification(
             kind: kind, notificationId: "\(kind.id)/2026-06-15/\(number)", title: title, body: body, urgency: urgency,
-            sound: sound,
-            dayKey: try #require(LocalDay("2026-06-15")), acceptance: .goal, isDiscreet: isDiscreet)
+            sound: sound, dayKey: try #require(LocalDay("2026-06-15")), acceptance: .goal, isDiscreet: isDiscreet)
     }
 }

@@ -76,8 +76,7 @@ import TrackerService
 
     static let bad: [(String, String)] = [
         (#"{"status": 500}"#, "status 500"), (#"{"status": 429, "headers": {"Retry-After": "1"}}"#, "status 429"),
-        (#"{"close": true}"#, "failed"),
-        (#"{"cut": true, "body": "{\"id\": \"abcdefghijklmnop\"}"}"#, "failed"),
+        (#"{"close": true}"#, "failed"), (#"{"cut": true, "body": "{\"id\": \"abcdefghijklmnop\"}"}"#, "failed"),
         (#"{"flood": 100000000}"#, "longer than the limit"), (#"{"status": 401}"#, "ntfy.token"),
         (#"{"status": 302, "headers": {"Location": "/login"}}"#, "redirected"),
         (#"{"body": "<html>Please log in</html>"}"#, "login"), (#"{"status": 404}"#, "ntfy.url"),

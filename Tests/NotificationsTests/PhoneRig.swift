@@ -31,9 +31,8 @@ final class PhoneRig: Sendable {
         let boxed = Boxed()
         let context = PublisherContext(
             store, tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) },
-            settings: { try store.settings().service },
-            sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false }, watch: nil, log: log.logger,
-            randomFraction: { 0 })
+            settings: { try store.settings().service }, sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
+            watch: nil, log: log.logger, randomFraction: { 0 })
         sender = NotificationSender(service, context, person: person, limit: .seconds(2))
         boxed.rig = self
         _ = try tracker().set(settings)
@@ -107,7 +106,6 @@ func notice(
 ) -> TrackerNotification {
     TrackerNotification(
         kind: kind, notificationId: "\(kind.id)/2026-11-22/\(number)", title: title, body: body, urgency: urgency,
-        sound: sound,
-        dayKey: LocalDay(year: 2026, month: 11, day: 22)!, sessionID: session, acceptance: .pace(.onTrack),
-        isDiscreet: discreet)
+        sound: sound, dayKey: LocalDay(year: 2026, month: 11, day: 22)!, sessionID: session,
+        acceptance: .pace(.onTrack), isDiscreet: discreet)
 }

@@ -11,8 +11,7 @@ import Testing
             (["XDG_RUNTIME_DIR": "/r"], ["/r/bus"], "unix:path=/r/bus"),
             (["XDG_RUNTIME_DIR": "/r"], ["/run/user/7/bus"], nil),
             (["XDG_RUNTIME_DIR": "relative"], ["/run/user/7/bus"], "unix:path=/run/user/7/bus"),
-            ([:], ["/run/user/7/bus"], "unix:path=/run/user/7/bus"),
-            ([:], [], nil),
+            ([:], ["/run/user/7/bus"], "unix:path=/run/user/7/bus"), ([:], [], nil),
         ] as [([String: String], Set<String>, String?)])
     func `the session bus address comes from DBUS_SESSION_BUS_ADDRESS`(
         environment: [String: String], files: Set<String>, address: String?

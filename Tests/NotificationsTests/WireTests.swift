@@ -9,8 +9,7 @@ import TrackerService
 
 @Suite struct WireTests {
     private func plan(_ service: NotificationChannel, _ changes: [(name: String, text: String)], person: String? = nil)
-        throws
-        -> NotificationTarget?
+        throws -> NotificationTarget?
     {
         var settings = Settings()
         try settings.set(changes)
@@ -91,8 +90,7 @@ import TrackerService
             Set(request.headers.map(\.name)) == [
                 "Content-Type", "webhook-id", "webhook-timestamp", "webhook-signature",
             ])
-        #expect(
-            request.headers.contains { $0 == ("webhook-timestamp", "1614265330") } && !"\(request)".contains("k3y"))
+        #expect(request.headers.contains { $0 == ("webhook-timestamp", "1614265330") } && !"\(request)".contains("k3y"))
         let body = try json(request.body)
         let at = "1970-01-01T00:00:00Z"
         #expect(body["type"] as? String == "notification" && body["timestamp"] as? String == at)

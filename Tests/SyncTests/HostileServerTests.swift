@@ -109,21 +109,18 @@ import TrackerCore
         var random = SeededGenerator(seed: UInt64(seed))
         let values = [
             "null", "0", "1", "-1", "8", "1e300", "0.5", "9223372036854775807", "-9223372036854775808", "1781526000000",
-            "1781526100000",
-            "\"\"", "\"x\"", "\"beer\"", "\"water\"", "\"alcohol\"", "true", "[]", "{}",
+            "1781526100000", "\"\"", "\"x\"", "\"beer\"", "\"water\"", "\"alcohol\"", "true", "[]", "{}",
         ]
         let columns = [
             "id", "userId", "startTime", "endTime", "isActive", "sealed", "ruleN", "bottleWater", "waterOz",
-            "threshold", "computedSummary", "sessionId",
-            "timestamp", "type", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "presetId", "amountOz",
-            "source", "deleted", "name",
-            "position", "updatedAt", "deviceId",
+            "threshold", "computedSummary", "sessionId", "timestamp", "type", "drinkType", "sizeOz", "abv",
+            "standardDrinkEstimate", "presetId", "amountOz", "source", "deleted", "name", "position", "updatedAt",
+            "deviceId",
         ]
         let good = [
             "id": "\"s\"", "userId": "\"u\"", "deviceId": "\"phone\"", "updatedAt": "1781526000000",
-            "startTime": "1781526000000", "isActive": "1",
-            "sessionId": "\"s\"", "timestamp": "1781526000000", "source": "\"phone\"", "name": "\"N\"",
-            "standardDrinkEstimate": "1",
+            "startTime": "1781526000000", "isActive": "1", "sessionId": "\"s\"", "timestamp": "1781526000000",
+            "source": "\"phone\"", "name": "\"N\"", "standardDrinkEstimate": "1",
         ]
         for _ in 0..<20 {
             for entity in RemoteEntity.allCases {

@@ -98,7 +98,6 @@ import TrackerSupport
         let rig = try Rig()
         rig.state.withLock { $0.answer.merged.refused = 3 }
         await rig.run(ticks: 2)
-        #expect(
-            rig.events == ["3 rows of the sync server could not be stored. See: waterh-tracker check --doctor"])
+        #expect(rig.events == ["3 rows of the sync server could not be stored. See: waterh-tracker check --doctor"])
     }
 }

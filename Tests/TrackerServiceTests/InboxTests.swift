@@ -78,8 +78,7 @@ import TrackerService
         let messages = try take()
         #expect(
             messages.count == 2 && messages[0].contains("not valid UTF-8")
-                && messages[1].hasPrefix("whole.csv: 1 drink added"),
-            "\(messages)")
+                && messages[1].hasPrefix("whole.csv: 1 drink added"), "\(messages)")
     }
 
     /// Phones write one file per day and never delete them: new ones are imported however many old ones exist.
