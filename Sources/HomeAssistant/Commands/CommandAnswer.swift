@@ -1,22 +1,17 @@
 import TrackerCore
 import TrackerService
 
-/// The response to a command, in zigbee2mqtt's form.
-struct CommandAnswer: Hashable {
-    /// The response as JSON.
-    var text: String
-
-    init(stored body: [UInt8]) { text = String(decoding: body, as: UTF8.self) }
-
-    init(_ report: some Encodable, transaction: String?) throws {
-        text = try TrackerAPI.json(Success(data: report, transaction: transaction))
+/// The JSON of the response to a command, in zigbee2mqtt's form.
+enum CommandAnswer {
+    static func success(_ report: some Encodable, transaction: String?) throws -> String {
+        try TrackerAPI.json(Success(data: report, transaction: transaction))
     }
 
-    init(error: any Error, transaction: String?) {
+    static func failure(_ error: any Error, transaction: String?) -> String {
         let problem = error as? any Problem
         let failure = Failure(
             code: problem?.code ?? "failed", error: problem?.sentence ?? "\(error)", transaction: transaction)
-        text = (try? TrackerAPI.json(failure)) ?? #"{"status":"error"}"#
+        return (try? TrackerAPI.json(failure)) ?? #"{"status":"error"}"#
     }
 
     private struct Success<Report: Encodable>: Encodable {

@@ -15,9 +15,9 @@ struct CommandHandler: Sendable {
     let service: ServiceClient
     let sharesWaterline: @Sendable () -> Bool
 
-    /// Executes a command on the store, once for each transaction.
+    /// Executes a command on the store, once for each transaction, and returns the response.
     /// - Throws: an error if the store is locked, because the command can succeed later.
-    func perform(_ request: CommandRequest) throws -> CommandAnswer {
+    func perform(_ request: CommandRequest) throws -> String {
         do {
             let tracker = try accessibleTracker(for: request)
             guard let execution = execution(of: request, tracker, .withWrite) else {
@@ -28,12 +28,12 @@ struct CommandHandler: Sendable {
         } catch let error as any Problem where error.category == .busy {
             throw error
         } catch {
-            return CommandAnswer(error: error, transaction: request.transaction)
+            return CommandAnswer.failure(error, transaction: request.transaction)
         }
     }
 
-    /// Executes a command on the service or the bottle, once for each transaction.
-    func performOnService(_ request: CommandRequest) async -> CommandAnswer {
+    /// Executes a command on the service or the bottle, once for each transaction, and returns the response.
+    func performOnService(_ request: CommandRequest) async -> String {
         do {
             let tracker = try accessibleTracker(for: request)
             guard let execution = execution(of: request, tracker, .beforeAction) else {
@@ -43,7 +43,7 @@ struct CommandHandler: Sendable {
                 { _ in try await executeOnService(request) }, stored: Self.storedResponse)
             return try answer(request, tracker, outcome)
         } catch {
-            return CommandAnswer(error: error, transaction: request.transaction)
+            return CommandAnswer.failure(error, transaction: request.transaction)
         }
     }
 
@@ -68,20 +68,20 @@ struct CommandHandler: Sendable {
     }
 
     private func answer(
-        _ request: CommandRequest, _ tracker: TrackerAPI, _ outcome: IdempotentExecution.Outcome<CommandAnswer>
-    ) throws -> CommandAnswer {
+        _ request: CommandRequest, _ tracker: TrackerAPI, _ outcome: IdempotentExecution.Outcome<String>
+    ) throws -> String {
         switch outcome {
         case .executed(let answer): answer
-        case .repeated(let response?): CommandAnswer(stored: response.body)
-        case .repeated(nil): try CommandAnswer(["state": try tracker.state()], transaction: request.transaction)
+        case .repeated(let response?): String(decoding: response.body, as: UTF8.self)
+        case .repeated(nil): try answer(request, ["state": try tracker.state()])
         }
     }
 
-    private static func storedResponse(_ answer: CommandAnswer) -> IdempotentExecution.StoredResponse {
-        .init(status: 200, body: Array(answer.text.utf8))
+    private static func storedResponse(_ answer: String) -> IdempotentExecution.StoredResponse {
+        .init(status: 200, body: Array(answer.utf8))
     }
 
-    private func executeOnStore(_ received: CommandRequest, _ tracker: TrackerAPI) throws -> CommandAnswer {
+    private func executeOnStore(_ received: CommandRequest, _ tracker: TrackerAPI) throws -> String {
         var request = received
         switch request.name {
         case "log":
@@ -157,7 +157,7 @@ struct CommandHandler: Sendable {
         }
     }
 
-    private func executeOnService(_ received: CommandRequest) async throws -> CommandAnswer {
+    private func executeOnService(_ received: CommandRequest) async throws -> String {
         var request = received
         let now = try tracker().now
         if let sent = Self.delay(of: received, now, atMost: .infinity).map({ now.advanced(seconds: -$0) }) {
@@ -169,7 +169,7 @@ struct CommandHandler: Sendable {
                 """
             )
         }
-        func send(_ arguments: [String]) async throws -> CommandAnswer {
+        func send(_ arguments: [String]) async throws -> String {
             try request.fields.finish()
             return try answer(request, ["answer": try await service.send(arguments)])
         }
@@ -198,13 +198,13 @@ struct CommandHandler: Sendable {
         }
     }
 
-    private func finished(_ request: CommandRequest, _ act: () throws -> some Encodable) throws -> CommandAnswer {
+    private func finished(_ request: CommandRequest, _ act: () throws -> some Encodable) throws -> String {
         try request.fields.finish()
         return try answer(request, act())
     }
 
-    private func answer(_ request: CommandRequest, _ report: some Encodable) throws -> CommandAnswer {
-        try CommandAnswer(report, transaction: request.transaction)
+    private func answer(_ request: CommandRequest, _ report: some Encodable) throws -> String {
+        try CommandAnswer.success(report, transaction: request.transaction)
     }
 
     private static func moment(_ request: inout CommandRequest, _ tracker: TrackerAPI) throws -> Instant? {

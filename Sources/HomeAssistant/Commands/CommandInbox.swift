@@ -91,23 +91,23 @@ final class CommandInbox: Sendable {
         }
         let request: CommandRequest
         do { request = try CommandRequest(name: name, payload: message.payload) } catch {
-            return answer(name, CommandAnswer(error: error, transaction: nil))
+            return answer(name, CommandAnswer.failure(error, transaction: nil))
         }
         guard CommandHandler.serviceCommands.contains(name) else {
             do { answer(name, try handler.perform(request)) } catch {
                 // With QoS 1 the broker sends the message again, and the command gets another response.
-                answer(name, CommandAnswer(error: error, transaction: request.transaction))
+                answer(name, CommandAnswer.failure(error, transaction: request.transaction))
                 throw error
             }
             return changed()
         }
         guard case .dropped = queue.yield(request) else { return }
         let refusal = Refusal("busy", "Too many commands are queued. Nothing was executed.", category: .busy)
-        answer(name, CommandAnswer(error: refusal, transaction: request.transaction))
+        answer(name, CommandAnswer.failure(refusal, transaction: request.transaction))
     }
 
-    func answer(_ name: String, _ answer: CommandAnswer) {
-        let message = MQTTMessage(plan.topics.response(name), answer.text)
+    func answer(_ name: String, _ answer: String) {
+        let message = MQTTMessage(plan.topics.response(name), answer)
         state.withLock { $0.connection }?.post([message]) { [denials] in denials.record($0, $1) }
     }
 
