@@ -60,25 +60,8 @@ import Testing
 
     // MARK: dumps
 
-    static let dump = """
-        0000  04 3e 13 01 00 41 00 00 00 d2 d1 31 38 c1 a4 18   .>...A.....18...
-        0010  00 00 00 f4 01 00                                 ......
-
-        0000  02 41 00 07 00 03 00 04 00 02 05 02               .A..........
-
-        0000  02 41 20 07 00 03 00 04 00 03 05 02               .A .........
-
-
-        """
-    static let raw = """
-        HCI sniffer - Bluetooth packet analyzer ver 5.66
-        device: hci0 snap_len: 1500 filter: 0xffffffff
-        2026-02-02 22:21:20.100000 > 04 3E 13 01 00 41 00 00 00 D2 D1 31 38 C1 A4 18 00 00 00 F4\u{20}
-          01 00\u{20}
-        2026-02-02 22:21:20.200000 < 02 41 00 07 00 03 00 04 00 02 05 02\u{20}
-        2026-02-02 22:21:20.300000 > 02 41 20 07 00 03 00 04 00 03 05 02\u{20}
-
-        """
+    static let dump = corpusText("dump/sample")
+    static let raw = corpusText("hcidump/sample")
     static let packets = [
         bytes("3e13010041000000d2d13138c1a418000000f40100"), bytes("4100 0700 0300 0400 02 0502"),
         bytes("4120 0700 0300 0400 03 0502"),
@@ -132,9 +115,9 @@ import Testing
         #expect(error?.kind == .unsupported && error.map { "\($0)".contains("tshark -T json -x") } == true)
     }
 
-    @Test(arguments: ["dump", "raw"])
-    func `truncated and damaged hex dumps do not trap`(name: String) {
-        let file = Array((name == "dump" ? Self.dump : Self.raw).utf8), whole = Reading(file)
+    @Test(arguments: [dump, raw])
+    func `truncated and damaged hex dumps do not trap`(dump: String) {
+        let file = Array(dump.utf8), whole = Reading(file)
         for length in 0..<file.count {
             let cut = Reading(Array(file.prefix(length)))
             #expect(cut.isPrefix(of: whole), "cut at \(length)")

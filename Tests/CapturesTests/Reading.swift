@@ -1,5 +1,6 @@
 import Bluetooth
 import Captures
+import Foundation
 import Support
 import Testing
 
@@ -64,6 +65,11 @@ func expectNoTrap(_ file: [UInt8], rounds: UInt64 = 60) {
         #expect(reading.packets.reduce(0) { $0 + $1.bytes.count } <= changed.count, "seed \(seed)")
         #expect(reading.error?.offset ?? 0 <= changed.count, "seed \(seed)")
     }
+}
+
+/// A text that the fuzzers start from.
+func corpusText(_ name: String) -> String {
+    (try? String(contentsOfFile: "\(Program.repository)/Tests/Fuzz/corpus/\(name)", encoding: .utf8)) ?? ""
 }
 
 func array(_ bytes: RawSpan) -> [UInt8] {
