@@ -135,8 +135,7 @@ package final class MemoryJournal: Journal {
         try write { state in
             state.polls.append(report)
             let bottle = state.identifier(of: report.bottle)
-            state.bottles[bottle].largestReading = max(
-                state.bottles[bottle].largestReading, report.largestReading)
+            state.bottles[bottle].largestReading = max(state.bottles[bottle].largestReading, report.largestReading)
             guard !report.isClockDoubtful else { return }
             if report.isAgreed {
                 state.bottles[bottle].lastAgreedPoll = report.endedAt

@@ -167,9 +167,7 @@ package struct ScriptedBottle: ScriptedPeer {
                     )
                 ]
             case .hangsUp:
-                return [
-                    (.milliseconds(1), .disconnected(LinkError(.disconnected, "Disconnected.", isTransient: true)))
-                ]
+                return [(.milliseconds(1), .disconnected(LinkError(.disconnected, "Disconnected.", isTransient: true)))]
             }
         }
         var events: DelayedEvents = [(.milliseconds(1), .wrote(handle: handle))]

@@ -21,8 +21,7 @@ import TrackerCore
     }
 
     private func polled(
-        _ options: PollOptions, _ peer: ScriptedBottle, journal: MemoryJournal = MemoryJournal(),
-        held: Poll? = nil
+        _ options: PollOptions, _ peer: ScriptedBottle, journal: MemoryJournal = MemoryJournal(), held: Poll? = nil
     ) throws -> (rig: EngineRig<ScriptedBottle>, report: PollReport) {
         try GatewayTests.polled(peer, options: options, journal: journal, hasRadio: true, held: held)
     }

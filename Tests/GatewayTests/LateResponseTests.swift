@@ -261,9 +261,7 @@ import TrackerCore
 
     /// Simulation seed 50162: a bad link loses the same values twice, and the same invented record appears twice.
     @Test(arguments: BottleProfile.allCases, [36, 37, 38, 63, 64])
-    func `the same loss in two incomplete dumps gives no drink`(
-        _ profile: BottleProfile, pieceSize: Int
-    ) throws {
+    func `the same loss in two incomplete dumps gives no drink`(_ profile: BottleProfile, pieceSize: Int) throws {
         let drunk = Self.drunk
         for badDumps in 1...5 {
             var bottle = Self.bottle(profile, drunk, pieceSize: pieceSize, badDumps: badDumps)

@@ -48,8 +48,7 @@ import Testing
             service(profile.commandService, profile.commandCharacteristic, handle: 1, .write),
             service(profile.responseService, profile.responseCharacteristic, handle: 2, .notify),
         ])[0]
-        return LogReader(
-            pair: pair, isQuiet: isQuiet, oddReadings: 0, hasRadio: true, limits: PollLimits(), at: now)
+        return LogReader(pair: pair, isQuiet: isQuiet, oddReadings: 0, hasRadio: true, limits: PollLimits(), at: now)
     }
 
     private func transfer(_ count: Int) -> LogTransfer? {

@@ -43,12 +43,9 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
         var machine = ServiceMachine()
         _ = machine.handle(plans([bottle(1)]), at: at(0))
         _ = machine.handle(.pollOver(PollReport()), at: at(10))
-        #expect(
-            polled(machine.handle(plans([bottle(1)], .resting(seconds: 3600)), at: at(100))) == nil)
+        #expect(polled(machine.handle(plans([bottle(1)], .resting(seconds: 3600)), at: at(100))) == nil)
         #expect(machine.nextDeadline == at(160), "the active hours are checked every minute")
-        #expect(
-            polled(machine.handle(plans([bottle(1)], .resting(seconds: 0)), at: at(3700)))
-                == bottle(1).id)
+        #expect(polled(machine.handle(plans([bottle(1)], .resting(seconds: 0)), at: at(3700))) == bottle(1).id)
     }
 
     /// Tracker spec A7: one poll at the start shows that the service works. Then the bottle rests.

@@ -29,8 +29,7 @@ import TrackerCore
             // acknowledges no more. The next one empties the bottle.
             #expect(
                 report.failure == nil && report.contradiction == nil
-                    && report.acknowledged <= 32 - rig.peer.records.count,
-                "from notification \(first): \(report)")
+                    && report.acknowledged <= 32 - rig.peer.records.count, "from notification \(first): \(report)")
             let next = try polled(rig.peer, journal: rig.journal).rig
             #expect(
                 next.peer.records.isEmpty && drinks(32).allSatisfy(next.journal.holds), "from notification \(first)")
@@ -41,9 +40,7 @@ import TrackerCore
     /// proof. This also holds where each piece is a whole entry and the rest has the shape of records: an aborted
     /// transfer is not a reading.
     @Test(arguments: [60, 100, 5000], [ScriptedBottle.Acknowledging.drops, .counts])
-    func `a part lost in every dump is not acknowledged`(
-        pieceSize: Int, way: ScriptedBottle.Acknowledging
-    ) throws {
+    func `a part lost in every dump is not acknowledged`(pieceSize: Int, way: ScriptedBottle.Acknowledging) throws {
         for first in 0..<10 {
             for period in 2...14 {
                 var bottle = ScriptedBottle(records: drinks(32))
