@@ -33,8 +33,7 @@ import Testing
         func line(_ address: String) -> Substring { result.lines.first { $0.contains(address) } ?? "" }
         #expect(line(Self.own).hasSuffix("bottle, this store's own"), "\(result.output)")
         #expect(
-            line(Self.other).hasSuffix("bottle, not adopted: waterh-gateway adopt \(Self.other)"),
-            "\(result.output)")
+            line(Self.other).hasSuffix("bottle, not adopted: waterh-gateway adopt \(Self.other)"), "\(result.output)")
         #expect(line(Self.hidden).contains("private address"), "\(result.output)")
     }
 

@@ -68,9 +68,7 @@ import Testing
             [2, 1, 6] + [24, 0xFF] + Array(repeating: 1, count: 23),
             [2, 0x0A, 4, 9, 0xFF] + Array(repeating: 2, count: 8))
         #expect(
-            shown.omitted == [
-                "AD type 0x0A, 1 bytes: not supported by bluetoothd", "AD type 0xFF, 8 bytes: no room",
-            ])
+            shown.omitted == ["AD type 0x0A, 1 bytes: not supported by bluetoothd", "AD type 0xFF, 8 bytes: no room"])
     }
 
     @Test(

@@ -75,8 +75,7 @@ import Testing
     }
 
     private func interfaces(_ values: [String: [String: DBusValue]]) -> DBusValue {
-        .dictionary(
-            "s", "a{sv}", values.map { .init(.string($0.key), .properties($0.value)) })
+        .dictionary("s", "a{sv}", values.map { .init(.string($0.key), .properties($0.value)) })
     }
 
     @Test func `invalid signals do not change the object cache`() {

@@ -50,10 +50,8 @@ final class FakeBluetoothd: Sendable {
                 method("Disconnect") { fake, call in fake.set(call.path, "Connected", .boolean(false)) },
             ],
             properties: [
-                "Address": .string(address), "AddressType": .string(addressType),
-                "Name": .string(name),
-                "Connected": .boolean(isConnected), "ServicesResolved": .boolean(true),
-                "RSSI": .int16(-60),
+                "Address": .string(address), "AddressType": .string(addressType), "Name": .string(name),
+                "Connected": .boolean(isConnected), "ServicesResolved": .boolean(true), "RSSI": .int16(-60),
                 "UUIDs": .strings([]),
             ])
         devices.withLock { $0[path] = device }
@@ -66,19 +64,14 @@ final class FakeBluetoothd: Sendable {
         let service = Self.path(address) + "/service\(String(handle, radix: 16))"
         await connection.export(
             service,
-            [
-                DBusInterface(
-                    BlueZName.gattService,
-                    properties: ["UUID": .string(uuid), "Primary": .boolean(true)])
-            ])
+            [DBusInterface(BlueZName.gattService, properties: ["UUID": .string(uuid), "Primary": .boolean(true)])])
         await connection.export(
             service + "/char\(String(handle + 1, radix: 16))",
             [
                 DBusInterface(
                     BlueZName.gattCharacteristic, methods: [method("StartNotify"), method("StopNotify")],
                     properties: [
-                        "UUID": .string(characteristic), "Service": .objectPath(service),
-                        "Flags": .strings(flags),
+                        "UUID": .string(characteristic), "Service": .objectPath(service), "Flags": .strings(flags),
                         "MTU": .uint16(247),
                     ])
             ])
@@ -135,9 +128,8 @@ final class FakeBluetoothd: Sendable {
                     },
                 ],
                 properties: [
-                    "Address": .string("00:AA:01:00:00:00"),
-                    "Alias": .string("bench"),
-                    "Powered": .boolean(true), "Discovering": .boolean(false),
+                    "Address": .string("00:AA:01:00:00:00"), "Alias": .string("bench"), "Powered": .boolean(true),
+                    "Discovering": .boolean(false),
                 ]),
             DBusInterface(
                 BlueZName.properties,

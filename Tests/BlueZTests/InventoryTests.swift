@@ -21,16 +21,13 @@ import Testing
                     "org.bluez.Adapter1",
                     properties: [
                         "Address": .string("00:AA:01:00:00:00"), "Powered": .boolean(true),
-                        "Discovering": .boolean(true),
-                        "Modalias": .string("usb:v1D6Bp0246d0542"),
+                        "Discovering": .boolean(true), "Modalias": .string("usb:v1D6Bp0246d0542"),
                         "Roles": .strings(["central", "peripheral"]),
                     ]),
                 DBusInterface("org.bluez.GattManager1"),
                 DBusInterface(
                     "org.bluez.LEAdvertisingManager1",
-                    properties: [
-                        "ActiveInstances": .byte(1), "SupportedInstances": .byte(4),
-                    ]),
+                    properties: ["ActiveInstances": .byte(1), "SupportedInstances": .byte(4)]),
             ])
         // An adapter without properties.
         await daemon.export("/org/bluez/hci1", [DBusInterface("org.bluez.Adapter1")])
@@ -40,8 +37,7 @@ import Testing
                 DBusInterface(
                     "org.bluez.Device1",
                     properties: [
-                        "Address": .string("A4:C1:38:01:02:03"), "Name": .string("WaterH"),
-                        "Connected": .boolean(true),
+                        "Address": .string("A4:C1:38:01:02:03"), "Name": .string("WaterH"), "Connected": .boolean(true),
                         "Adapter": .objectPath("/org/bluez/hci0"), "RSSI": .int16(-60),
                     ])
             ])

@@ -9,8 +9,7 @@ import Testing
 @Suite(
     .enabled(
         if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil,
-        "needs two adapters: runs inside hardware/bench vm"),
-    .serialized, .timeLimit(.minutes(5)))
+        "needs two adapters: runs inside hardware/bench vm"), .serialized, .timeLimit(.minutes(5)))
 struct MachineHostTests {
     @Test func `adapters are found by name and by address`() throws {
         let all = try HostAdapter.all()

@@ -8,8 +8,7 @@ import Testing
 @Suite(
     .enabled(
         if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil,
-        "needs two adapters: runs inside hardware/bench vm"),
-    .serialized, .timeLimit(.minutes(5)))
+        "needs two adapters: runs inside hardware/bench vm"), .serialized, .timeLimit(.minutes(5)))
 struct MachineLinkTests {
     static let application = GATTApplication(
         name: "WaterH-Link-Test", advertisedServices: [0xFF00],
@@ -29,9 +28,7 @@ struct MachineLinkTests {
                 ]),
         ])
 
-    @Test(
-        arguments: [NotificationMethod.signals, .socket],
-        [NotificationMethod.signals, .socket])
+    @Test(arguments: [NotificationMethod.signals, .socket], [NotificationMethod.signals, .socket])
     func `a session over bluetoothd works with every notification method`(
         _ centralWay: NotificationMethod, _ peripheralWay: NotificationMethod
     ) async throws {

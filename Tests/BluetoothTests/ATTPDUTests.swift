@@ -67,9 +67,7 @@ private let vectors: [(String, ATTPDU)] = [
     ("20 03 00 05 00", .readMultipleVariableRequest(handles: [3, 5])),
     (
         "21 02 00 AA BB 05 00 CC",
-        .readMultipleVariableResponse([
-            ATTLengthValue(length: 2, [0xAA, 0xBB]), ATTLengthValue(length: 5, [0xCC]),
-        ])
+        .readMultipleVariableResponse([ATTLengthValue(length: 2, [0xAA, 0xBB]), ATTLengthValue(length: 5, [0xCC])])
     ),
     (
         "23 0F 00 01 00 AA 11 00 02 00 BB CC",

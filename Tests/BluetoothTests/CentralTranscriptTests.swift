@@ -2,8 +2,7 @@ import Bluetooth
 import Testing
 
 @Suite struct CentralTranscriptTests {
-    @Test
-    func `a transcript has requests and responses of a poll in order`() {
+    @Test func `a transcript has requests and responses of a poll in order`() {
         var transcript = CentralTranscript()
         let now = MonotonicInstant(nanoseconds: 5)
         let service = RemoteService(

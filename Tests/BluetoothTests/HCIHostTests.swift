@@ -60,8 +60,7 @@ import Testing
     @Test func `HCI packets split at any byte have the same effects`() {
         let traffic =
             Self.connected() + Self.acl(0x40, [7, 0, 4, 0, 0x52, 3])
-            + Self.acl(0x40, [0, 1, 2, 3, 4], isContinuation: true)
-            + [4, 0x05, 4, 0, 0x40, 0, 0x13]
+            + Self.acl(0x40, [0, 1, 2, 3, 4], isContinuation: true) + [4, 0x05, 4, 0, 0x40, 0, 0x13]
         let expected: [HCIHost.Effect] = [
             .connected(0x40, BluetoothAddress(0xF102_0304_0506), isCentral: false),
             .received(connection: 0x40, [0x52, 3, 0, 1, 2, 3, 4]),
@@ -71,8 +70,7 @@ import Testing
             var (host, _) = Self.ready()
             #expect(
                 host.handle(.received(Array(traffic[..<cut]))) + host.handle(.received(Array(traffic[cut...])))
-                    == expected,
-                "cut at \(cut)")
+                    == expected, "cut at \(cut)")
         }
     }
 

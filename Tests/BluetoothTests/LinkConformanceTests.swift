@@ -143,8 +143,7 @@ import Testing
     func `a slow consumer applies back pressure`(kind: LinkKind) async throws {
         let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)
         let ends: (central: any CentralLink, peripheral: any PeripheralLink) =
-            kind == .memory
-            ? MemoryLink.pair() : (ATTCentralLink(socket), ATTPeripheralLink(socket))
+            kind == .memory ? MemoryLink.pair() : (ATTCentralLink(socket), ATTPeripheralLink(socket))
         let peripheralEvents = Inbox(ends.peripheral.events)
         try await ends.peripheral.open(smallBottle)
         var events = ends.central.events.makeAsyncIterator()

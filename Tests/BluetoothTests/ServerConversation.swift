@@ -20,9 +20,7 @@ let smallBottle = GATTApplication(
             ]),
         LocalService(
             uuid: BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D1912")!,
-            characteristics: [
-                LocalCharacteristic(uuid: firmware, properties: [.write, .read])
-            ]),
+            characteristics: [LocalCharacteristic(uuid: firmware, properties: [.write, .read])]),
         LocalService(
             uuid: 0x180A,
             characteristics: [

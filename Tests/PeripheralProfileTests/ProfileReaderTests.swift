@@ -74,8 +74,7 @@ import Emulator
                         ]),
                     Exchange(.read, handle: 6, response: .init(error: 5, afterMs: 3)),
                     Exchange(
-                        .command, handle: 6, value: [0xAA, 0xBB],
-                        values: [.init(handle: 3, value: [74], afterMs: 250)]),
+                        .command, handle: 6, value: [0xAA, 0xBB], values: [.init(handle: 3, value: [74], afterMs: 250)]),
                     Exchange(.read, handle: 3, response: .init(value: [74], afterMs: 5)),
                 ])
             ])
@@ -132,9 +131,7 @@ import Emulator
                             descriptors: [.init(uuid: 0x2902, handle: 0x25, source: .seen)]),
                     ])
             ])
-        #expect(
-            profile.gaps.contains(
-                "no service discovery in the capture: services are derived from the traffic"))
+        #expect(profile.gaps.contains("no service discovery in the capture: services are derived from the traffic"))
         #expect(profile.gaps.contains("2 of 2 characteristics derived from traffic, not discovered"))
     }
 
