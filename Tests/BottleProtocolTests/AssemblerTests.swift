@@ -31,15 +31,13 @@ import Testing
         #expect(events.contains { $0.completed != nil } == log.complete)
     }
 
-    @Test
-    func `the progress of a log counts its payload`() {
+    @Test func `the progress of a log counts its payload`() {
         var assembler = LogAssembler()
         #expect(assembler.receive(hex("50 54 00 1E 0E 06") + Self.one.dropFirst(6)) == [])
         #expect(assembler.progress?.received == 15 && assembler.progress?.expected == 30)
     }
 
-    @Test
-    func `rule 1: a log split into pieces of 20 bytes or at any byte is reassembled`() {
+    @Test func `rule 1: a log split into pieces of 20 bytes or at any byte is reassembled`() {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<300 {
             let (records, values) = sample(Int.random(in: 1...60, using: &generator), seed: seed &+ UInt64(round))
@@ -52,17 +50,14 @@ import Testing
             for way in ways {
                 var assembler = LogAssembler()
                 let transfers = assembler.receiveAll(way).compactMap(\.completed)
-                #expect(
-                    transfers.map { $0.records() } == [records],
-                    "round \(round), pieces of \(way.map(\.count))")
+                #expect(transfers.map { $0.records() } == [records], "round \(round), pieces of \(way.map(\.count))")
                 #expect(assembler.finish() == [])
             }
         }
     }
 
     /// If all values are shorter than a record, equal values can be equal log bytes instead of a repeated delivery.
-    @Test
-    func `rule 1: a log in pieces shorter than a record is reassembled`() {
+    @Test func `rule 1: a log in pieces shorter than a record is reassembled`() {
         for round in 0..<100 {
             let (records, values) = sample(1 + round % 20, seed: seed &+ UInt64(round))
             let bytes = values.flatMap { $0 }
@@ -84,8 +79,7 @@ import Testing
         #expect(events.map(\.encoded) == [bytes])
     }
 
-    @Test
-    func `rule 2: RT and RP frames between any two values are separate messages`() {
+    @Test func `rule 2: RT and RP frames between any two values are separate messages`() {
         let answer = hex("52 50 00 03 02 06 01")
         for round in 0..<50 {
             let (records, values) = sample(40, seed: seed &+ UInt64(round))
@@ -142,8 +136,7 @@ import Testing
         }
     }
 
-    @Test
-    func `rule 3: a new header ends the old frame, and only the new frame is complete`() {
+    @Test func `rule 3: a new header ends the old frame, and only the new frame is complete`() {
         let (records, values) = sample(30)
         var assembler = LogAssembler()
         let half = values.count / 2
@@ -154,8 +147,7 @@ import Testing
         #expect(events.last?.completed?.records() == records)
     }
 
-    @Test
-    func `rule 4: entries of other types are skipped`() {
+    @Test func `rule 4: entries of other types are skipped`() {
         var assembler = LogAssembler()
         let record = Array(Self.one.dropFirst(6))
         let frame = Frame(.put, [Entry(.battery, [97]), Entry(.log, record), Entry(EntryType(0x77), [1, 2, 3])])
@@ -174,8 +166,7 @@ import Testing
         #expect(events.compactMap(\.completed).isEmpty)
     }
 
-    @Test
-    func `rule 5: a log cut at any byte is incomplete and keeps whole records`() {
+    @Test func `rule 5: a log cut at any byte is incomplete and keeps whole records`() {
         let (records, values) = sample(9)
         let bytes = values.flatMap { $0 }
         for count in 0..<bytes.count {
@@ -190,8 +181,7 @@ import Testing
         }
     }
 
-    @Test
-    func `rule 7: a repeated value counts once`() {
+    @Test func `rule 7: a repeated value counts once`() {
         for round in 0..<50 {
             let (records, values) = sample(40, seed: seed &+ UInt64(round))
             for way in [values, pieces(values.flatMap { $0 }) { 20 }] {
@@ -209,8 +199,7 @@ import Testing
         }
     }
 
-    @Test
-    func `entries in any order are reassembled, even before their header (EATT)`() {
+    @Test func `entries in any order are reassembled, even before their header (EATT)`() {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<300 {
             let (records, values) = sample(Int.random(in: 2...100, using: &generator), seed: seed &+ UInt64(round))
@@ -232,8 +221,7 @@ import Testing
         #expect(kept.allSatisfy(records.contains), "\(kept.count) kept")
     }
 
-    @Test
-    func `a lost notification makes the log incomplete and gives no invented records`() {
+    @Test func `a lost notification makes the log incomplete and gives no invented records`() {
         for round in 0..<100 {
             let (records, values) = sample(40, seed: seed &+ UInt64(round))
             for missing in values.indices {
@@ -250,8 +238,7 @@ import Testing
         }
     }
 
-    @Test
-    func `a draft dump by reads ends with the empty frame`() {
+    @Test func `a draft dump by reads ends with the empty frame`() {
         let first = sample(8, seed: 3)
         let second = sample(3, seed: 4)
         var assembler = LogAssembler()
@@ -261,8 +248,7 @@ import Testing
         #expect(transfers.map(\.count) == [8, 3, 0] && transfers.allSatisfy(\.isComplete))
     }
 
-    @Test
-    func `malicious bytes use bounded memory, and finish resets the assembler`() {
+    @Test func `malicious bytes use bounded memory, and finish resets the assembler`() {
         var generator = SeededGenerator(seed: seed)
         let (records, values) = sample(20)
         var assembler = LogAssembler()
@@ -281,8 +267,7 @@ import Testing
         }
     }
 
-    @Test
-    func `endless entries without a header are emitted and not stored`() {
+    @Test func `endless entries without a header are emitted and not stored`() {
         var assembler = LogAssembler()
         var generator = SeededGenerator(seed: seed)
         var kept = 0
@@ -294,16 +279,14 @@ import Testing
         #expect(kept == 20_000)
     }
 
-    @Test
-    func `several frames in one value are separated`() {
+    @Test func `several frames in one value are separated`() {
         var assembler = LogAssembler()
         let events = assembler.receive(hex("52 50 00 03 02 06 01") + Self.one + Self.report)
         #expect(events.compactMap(\.message).map(\.encoded) == [hex("52 50 00 03 02 06 01"), Self.report])
         #expect(events.compactMap(\.completed).map(\.count) == [1])
     }
 
-    @Test
-    func `a transfer names the packet of each entry, also of one that arrived before the header`() {
+    @Test func `a transfer names the packet of each entry, also of one that arrived before the header`() {
         let (records, values) = sample(30)
         var assembler = LogAssembler()
         let order = [1, 0] + Array(2..<values.count)

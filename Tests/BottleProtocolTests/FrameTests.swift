@@ -39,8 +39,7 @@ import Testing
         #expect(try BottleMessage(decoding: frame).frame == frame)
     }
 
-    @Test
-    func `responses decode to messages`() throws {
+    @Test func `responses decode to messages`() throws {
         for (bytes, message) in Self.messages {
             #expect(try BottleMessage(decoding: Frame(decoding: hex(bytes))) == message)
         }
@@ -59,8 +58,7 @@ import Testing
     ]
 
     /// Published: length 000F, byte 10 = 00.
-    @Test
-    func `the values of a settings response are at the published offsets`() {
+    @Test func `the values of a settings response are at the published offsets`() {
         let bytes = BottleMessage.settingsTaken(goalMl: 2500, reminder: .standard).frame.encoded
         #expect(bytes[2] == 0 && bytes[3] == 0x0F && bytes[10] == 0)
     }
@@ -82,8 +80,7 @@ import Testing
     }
 
     /// Offsets in the frame, as in published decoders.
-    @Test
-    func `the values of a snapshot are at the published offsets`() {
+    @Test func `the values of a snapshot are at the published offsets`() {
         let boost = Self.full.frame(.boost).encoded
         #expect(boost.count == 43 && Array(boost[2...3]) == [0, 0x27])
         #expect(
@@ -127,8 +124,7 @@ import Testing
         }
     }
 
-    @Test
-    func `truncated bytes decode to a value or an error`() throws {
+    @Test func `truncated bytes decode to a value or an error`() throws {
         let commands: [Command] = try testVectors("commands", in: "protocol.json")
         let frames =
             Self.messages.map { hex($0.0) } + [Self.full.frame(.boost).encoded, Self.full.frame(.vita).encoded]
@@ -155,8 +151,7 @@ import Testing
         }
     }
 
-    @Test
-    func `trailing bytes are rejected`() {
+    @Test func `trailing bytes are rejected`() {
         #expect(throws: DecodeFailure(problem: "bytes follow the end of a frame", offset: 7, needed: 3, found: 4)) {
             try Frame(decoding: hex("52 50 00 03 02 06 01 00"))
         }
@@ -172,8 +167,7 @@ import Testing
         }
     }
 
-    @Test
-    func `commands and frames keep any bytes when decoded and encoded`() throws {
+    @Test func `commands and frames keep any bytes when decoded and encoded`() throws {
         var generator = SeededGenerator(seed: seed)
         let letters: [[UInt8]] = [[0x47, 0x54], [0x50, 0x54], [0x52, 0x50], [0x52, 0x54], []]
         for _ in 0..<5_000 {
@@ -189,8 +183,7 @@ import Testing
         }
     }
 
-    @Test
-    func `a snapshot can have unknown entry types`() throws {
+    @Test func `a snapshot can have unknown entry types`() throws {
         let bytes = hex("52 50 00 0A 02 02 61 03 77 01 02 02 20 00")
         #expect(try Snapshot(decoding: Frame(decoding: bytes)).batteryPercent == 97)
     }

@@ -47,8 +47,7 @@ import Testing
         }
     }
 
-    @Test
-    func `the verified sample is 2026-02-02 22:21:15, 16 ml`() throws {
+    @Test func `the verified sample is 2026-02-02 22:21:15, 16 ml`() throws {
         let record = try DrinkRecord(decoding: hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00"))
         #expect(
             [record.year, record.month, record.day, record.hour, record.minute, record.second] == [
@@ -63,8 +62,7 @@ import Testing
         #expect(record.tdsPpm(model: .vita) == 0 && record.tdsPpm(model: .boost) == nil)
     }
 
-    @Test
-    func `a Vita record has temperature, TDS and flag`() throws {
+    @Test func `a Vita record has temperature, TDS and flag`() throws {
         let record = try DrinkRecord(decoding: hex("1A 07 01 0C 00 00 01 F4 00 D2 F6 00 03"))
         #expect(
             record.temperatureC(.vita) == -10 && record.tdsPpm(model: .vita) == 210
@@ -88,15 +86,13 @@ import Testing
         }
     }
 
-    @Test
-    func `the amount width can override the dialect`() throws {
+    @Test func `the amount width can override the dialect`() throws {
         let bytes = hex("1A 02 02 16 15 0F 01 F4 00 00 01 61 00")
         #expect(try DrinkRecord(decoding: bytes, dialect: .strict, amountWidth: .u16be).amountMl == 500)
         #expect(try DrinkRecord(decoding: bytes, dialect: .calendar, amountWidth: .u8).amountMl == 244)
     }
 
-    @Test
-    func `a record decodes from a slice, and truncated records are rejected`() throws {
+    @Test func `a record decodes from a slice, and truncated records are rejected`() throws {
         let bytes = hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00")
         let padded = [0xFF, 0xFF, 0xFF] + bytes
         #expect(try DrinkRecord(decoding: padded[3...]).raw == bytes)
@@ -110,8 +106,7 @@ import Testing
         }
     }
 
-    @Test
-    func `any 13 bytes are kept by decoding`() {
+    @Test func `any 13 bytes are kept by decoding`() {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in

@@ -50,8 +50,7 @@ import Emulator
         if model == .vita { #expect(snapshot.levelMl == 530 && snapshot.tdsPpm == 120 && snapshot.temperatureC == 21) }
     }
 
-    @Test
-    func `a drink is reported at once, also during a log transfer`() throws {
+    @Test func `a drink is reported at once, also during a log transfer`() throws {
         var bench = try Bench(BottleIdentity(model: .vita)).connected(sips: Array(1...20))
         bench.notified = []
         bench.control(.sip(ml: 30))
@@ -69,8 +68,7 @@ import Emulator
         #expect(operations == [false, false, true, true, true, false, false])
     }
 
-    @Test
-    func `today's amount grows with drinks and restarts at midnight`() throws {
+    @Test func `today's amount grows with drinks and restarts at midnight`() throws {
         var bench = try Bench()
         bench.sip([100, 50])
         #expect(bench.status.amountMl == 150 && bench.status.flash.levelMl == 380)
@@ -81,8 +79,7 @@ import Emulator
         #expect(bench.status.amountMl == 40 && bench.status.flash.levelMl == 490)
     }
 
-    @Test
-    func `registration is confirmed by the button and fails without it`() throws {
+    @Test func `registration is confirmed by the button and fails without it`() throws {
         var bench = try Bench().connected()
         bench.write(.register)
         bench.notified = []
@@ -104,8 +101,7 @@ import Emulator
 
     // MARK: Connection
 
-    @Test
-    func `a second central is disconnected while one is connected`() throws {
+    @Test func `a second central is disconnected while one is connected`() throws {
         var bench = try Bench().connected()
         #expect(bench.effects.contains(.link(.advertise(false))))
         let second = CentralID("central 2")
@@ -118,9 +114,7 @@ import Emulator
         #expect(bench.effects.contains(.link(.advertise(true))) && bench.status.central == nil)
     }
 
-    @Test(
-        arguments: ["01", "01 00", "FF"],
-        BottleProfile.allCases)
+    @Test(arguments: ["01", "01 00", "FF"], BottleProfile.allCases)
     func `forbidden writes to the response characteristic disconnect`(_ bytes: String, _ profile: BottleProfile) throws
     {
         for (withResponse, shown) in [(false, OfferedProfiles.both), (true, profile == .draft ? .draft : .retail)] {
@@ -130,15 +124,13 @@ import Emulator
         }
     }
 
-    @Test
-    func `other writes to the response characteristic are rejected`() throws {
+    @Test func `other writes to the response characteristic are rejected`() throws {
         var bench = try Bench().connected()
         bench.write([0x02], to: 0xFFE4, withResponse: true)
         #expect(bench.effects.contains(.link(.respond(token: 1, .error(0x03)))) && bench.status.central != nil)
     }
 
-    @Test
-    func `responses are sent only after a subscription`() throws {
+    @Test func `responses are sent only after a subscription`() throws {
         var bench = try Bench().connected(subscribe: false)
         #expect(bench.write(.snapshot).isEmpty)
         bench.link(.subscribed(Bench.central, 0xFFE4))
@@ -173,8 +165,7 @@ import Emulator
                 == (shown != .draft))
     }
 
-    @Test
-    func `both profiles can be served at once`() throws {
+    @Test func `both profiles can be served at once`() throws {
         var bench = try Bench(BottleIdentity(profile: .both)).connected(sips: [1, 2], subscribe: false)
         bench.write([0x01], to: 0xFF01)
         bench.profile = .draft
@@ -194,8 +185,7 @@ import Emulator
         #expect(bench.status.flash.records.count == 0)
     }
 
-    @Test
-    func `bottle names and addresses have defaults`() {
+    @Test func `bottle names and addresses have defaults`() {
         #expect(BottleIdentity().name == "WaterH-Boost-24oz" && BottleIdentity(model: .vita).name == "WaterH-Bottle-1")
         let address = BottleIdentity().address.description
         #expect(address.hasPrefix("A4:C1:38:") && address == BottleIdentity(model: .boost).address.description)
@@ -205,8 +195,7 @@ import Emulator
 
     // MARK: Clock
 
-    @Test
-    func `the clock runs, drifts and can be set`() throws {
+    @Test func `the clock runs, drifts and can be set`() throws {
         var bench = try Bench(faults: "drift=1000,step=3600")
         bench.wait(.seconds(10_000))
         #expect(bench.status.clock.description == "2026-11-21T14:46:50")
@@ -216,8 +205,7 @@ import Emulator
         #expect(bench.status.clock == Self.clock)
     }
 
-    @Test
-    func `the clock restarts at zero after a power loss`() throws {
+    @Test func `the clock restarts at zero after a power loss`() throws {
         var bench = try Bench()
         bench.control(.powerLoss)
         bench.wait(.seconds(61))
@@ -230,8 +218,7 @@ import Emulator
         #expect(bench.poll().first?.isSuspect == false)
     }
 
-    @Test
-    func `the power fault acts when the connection ends`() throws {
+    @Test func `the power fault acts when the connection ends`() throws {
         var bench = try Bench(faults: "power=1").connected()
         bench.disconnect()
         #expect(bench.status.clock.month == 0)
@@ -239,8 +226,7 @@ import Emulator
 
     // MARK: Flash
 
-    @Test
-    func `the flash keeps log, settings and clock over a restart`() throws {
+    @Test func `the flash keeps log, settings and clock over a restart`() throws {
         var bench = try Bench().connected(sips: [1, 2, 3])
         bench.write(.settings(goalMl: 1234, clock: Self.clock, reminder: Self.reminder))
         bench.write(.drinkLog)
@@ -253,8 +239,7 @@ import Emulator
         #expect(restarted.poll().map(\.amountMl) == [2, 3])
     }
 
-    @Test
-    func `a clock that lost its date has no date after a restart`() throws {
+    @Test func `a clock that lost its date has no date after a restart`() throws {
         var bench = try Bench()
         bench.control(.powerLoss)
         bench.wait(.seconds(10))
@@ -264,8 +249,7 @@ import Emulator
         #expect(restarted.status.clock == BottleClock(yearByte: 0, month: 0, day: 0, hour: 1, minute: 0, second: 0))
     }
 
-    @Test
-    func `the flash is saved before any dependent response`() throws {
+    @Test func `the flash is saved before any dependent response`() throws {
         var bench = try Bench(BottleIdentity(profile: .draft)).connected(sips: [1])
         bench.write([1])
         for body in [
@@ -286,8 +270,7 @@ import Emulator
 
     // MARK: Hands
 
-    @Test
-    func `impossible requests are rejected with a reason`() throws {
+    @Test func `impossible requests are rejected with a reason`() throws {
         var bench = try Bench()
         for action in [ControlAction.sip(ml: -1), .sip(ml: 70_000), .battery(percent: 101), .drop] {
             guard case .refused(let why)? = bench.control(action) else { Issue.record("\(action) was done"); continue }

@@ -27,8 +27,7 @@ struct Bench {
 
     init(
         _ identity: BottleIdentity = BottleIdentity(), flash: BottleFlash = BottleFlash(), faults: String = "",
-        seed: UInt64 = 1,
-        responses: RecordedResponses = RecordedResponses(), hostTime: LocalTime = noon
+        seed: UInt64 = 1, responses: RecordedResponses = RecordedResponses(), hostTime: LocalTime = noon
     ) throws {
         saved = flash
         profile = identity.profile == .draft ? .draft : .retail

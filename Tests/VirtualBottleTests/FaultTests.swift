@@ -4,8 +4,7 @@ import Testing
 import Emulator
 
 @Suite struct FaultTests {
-    @Test
-    func `every fault is parsed and listed once`() throws {
+    @Test func `every fault is parsed and listed once`() throws {
         for fault in BottleFault.allCases {
             #expect(try BottleFaults(fault.example) != BottleFaults(), "\(fault.example)")
             #expect(!fault.meaning.isEmpty && !fault.meaning.contains("\n"))
@@ -31,8 +30,7 @@ import Emulator
         return (bench, bench.notified)
     }
 
-    @Test
-    func `equal seeds give equal runs`() throws {
+    @Test func `equal seeds give equal runs`() throws {
         let plan = "drop=20,twice=20,cut=20,interleave=30,length=10,entry=10"
         #expect(try poll(plan).values == poll(plan).values)
         #expect(try poll(plan).values != poll(plan, seed: 8).values)
@@ -88,8 +86,7 @@ import Emulator
             acknowledgement: isWhole ? UInt16(transfers.reduce(0) { $0 + $1.recordBytes.count }) : nil)
     }
 
-    @Test
-    func `the faults hang-up, hang-up-once and refuse end connections`() throws {
+    @Test func `the faults hang-up, hang-up-once and refuse end connections`() throws {
         var (bench, values) = try poll("hang-up=3")
         #expect(values.count == 2 && bench.status.central == nil)
         bench.connect()
@@ -105,8 +102,7 @@ import Emulator
         #expect(bench.status.central != nil)
     }
 
-    @Test
-    func `the faults slow, gap, early and ignore change the timing`() throws {
+    @Test func `the faults slow, gap, early and ignore change the timing`() throws {
         var bench = try Bench(faults: "slow=300").connected()
         #expect(bench.write(.snapshot).isEmpty)
         bench.wait(.milliseconds(299))
@@ -136,16 +132,14 @@ import Emulator
         #expect(values != (try poll("").values))
     }
 
-    @Test
-    func `endless invalid data ends with the connection`() throws {
+    @Test func `endless invalid data ends with the connection`() throws {
         var (bench, values) = try poll("endless")
         #expect((100...2000).contains(values.count))
         bench.disconnect()
         #expect(bench.machine.nextDeadline == nil)
     }
 
-    @Test
-    func `the faults lie, forget, resend and keep-alive send false data`() throws {
+    @Test func `the faults lie, forget, resend and keep-alive send false data`() throws {
         #expect(try poll("lie=100").values == [hex("52 50 00 03 02 06 00")])
         var bench = try poll("forget=100").bench
         bench.write(.acknowledge(bytes: 13))
@@ -162,8 +156,7 @@ import Emulator
 }
 
 @Suite struct FaultVocabularyTests {
-    @Test
-    func `bottle faults and link faults have different names`() {
+    @Test func `bottle faults and link faults have different names`() {
         #expect(BottleFault.allCases.filter { FaultPlan.isLinkFault($0.rawValue) }.isEmpty)
     }
 }

@@ -4,8 +4,7 @@ import Testing
 import Emulator
 
 @Suite struct LogTests {
-    @Test
-    func `a retail dump is a response and one frame with entries of 8 records`() throws {
+    @Test func `a retail dump is a response and one frame with entries of 8 records`() throws {
         var bench = try Bench().connected(sips: Array(1...20))
         let values = bench.write(.drinkLog)
         #expect(values.first == hex("52 50 00 03 02 06 01"))
@@ -18,8 +17,7 @@ import Emulator
         #expect(records.last?.minute == 19 && records.first?.batteryPercent(.boost) == 97)
     }
 
-    @Test
-    func `a log that is too long for one frame is sent in several`() throws {
+    @Test func `a log that is too long for one frame is sent in several`() throws {
         let records = (0..<5000).map { number in
             DrinkRecord(
                 clock: BottleClock(yearByte: 26, month: 1, day: 1, hour: 0, minute: 0, second: 0),
@@ -31,14 +29,12 @@ import Emulator
         #expect(bench.status.flash.records.count == 0)
     }
 
-    @Test
-    func `an empty log is reported`() throws {
+    @Test func `an empty log is reported`() throws {
         var bench = try Bench().connected()
         #expect(bench.write(.drinkLog) == [hex("52 50 00 03 02 06 00")])
     }
 
-    @Test
-    func `values are sent one at a time`() throws {
+    @Test func `values are sent one at a time`() throws {
         var bench = try Bench().connected(sips: Array(1...30))
         bench.takesNotifications = false
         #expect(bench.write(.drinkLog).count == 1)
@@ -60,8 +56,7 @@ import Emulator
         #expect(bench.poll(acknowledge: false).map(\.amountMl) == Array((1...20).suffix(left)))
     }
 
-    @Test
-    func `an acknowledgement never drops unsent records`() throws {
+    @Test func `an acknowledgement never drops unsent records`() throws {
         var bench = try Bench().connected(sips: [1, 2])
         bench.write(.acknowledge(bytes: 26))
         #expect(bench.status.flash.records.count == 2, "nothing was sent yet")
@@ -79,8 +74,7 @@ import Emulator
         #expect(bench.status.flash.records.count == 1, "12 bytes are no record")
     }
 
-    @Test
-    func `several acknowledgements of one dump continue in order`() throws {
+    @Test func `several acknowledgements of one dump continue in order`() throws {
         var bench = try Bench().connected(sips: Array(1...10))
         bench.write(.drinkLog)
         bench.write(.acknowledge(bytes: 39))
@@ -88,8 +82,7 @@ import Emulator
         #expect(bench.poll(acknowledge: false).map(\.amountMl) == [7, 8, 9, 10])
     }
 
-    @Test
-    func `an overflow before an acknowledgement does not drop newer records`() throws {
+    @Test func `an overflow before an acknowledgement does not drop newer records`() throws {
         var bench = try Bench(faults: "ring=4").connected(sips: [1, 2, 3, 4])
         bench.write(.drinkLog)
         bench.sip([5, 6])
@@ -97,8 +90,7 @@ import Emulator
         #expect(bench.poll().map(\.amountMl) == [5, 6])
     }
 
-    @Test
-    func `the ring keeps 500 records and drops its oldest`() throws {
+    @Test func `the ring keeps 500 records and drops its oldest`() throws {
         var bench = try Bench()
         for index in 0..<510 { bench.control(.sip(ml: index)) }
         #expect(bench.status.flash.records.count == 500 && bench.status.flash.overwritten == 10)
@@ -107,8 +99,7 @@ import Emulator
         #expect(bench.status.flash.records.count == 0 && bench.status.flash.dropped == 500)
     }
 
-    @Test
-    func `an unacknowledged log is sent again`() throws {
+    @Test func `an unacknowledged log is sent again`() throws {
         var bench = try Bench().connected(sips: [1, 2, 3])
         let first = bench.poll(acknowledge: false)
         bench.disconnect()
@@ -116,8 +107,7 @@ import Emulator
         #expect(bench.poll(acknowledge: false) == first && first.count == 3)
     }
 
-    @Test
-    func `drinks of one second get different seconds`() throws {
+    @Test func `drinks of one second get different seconds`() throws {
         var bench = try Bench()
         for _ in 0..<3 { bench.control(.sip(ml: 120)) }
         bench.control(.sip(ml: 121))
@@ -129,15 +119,13 @@ import Emulator
         #expect(restarted.poll().map(\.second) == [3])
     }
 
-    @Test
-    func `the clear command drops the log and confirms it`() throws {
+    @Test func `the clear command drops the log and confirms it`() throws {
         var bench = try Bench().connected(sips: [1, 2])
         #expect(bench.write(.clearLog) == [hex("52 50 00 03 02 1C 06")])
         #expect(bench.status.flash.records.count == 0)
     }
 
-    @Test
-    func `strict records have 1A in byte 0 and at most 255 ml`() throws {
+    @Test func `strict records have 1A in byte 0 and at most 255 ml`() throws {
         for (dialect, byte) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1B), (nil, 0x1B)] as [(RecordDialect?, Int)]
         {
             var bench = try Bench(BottleIdentity(dialect: dialect), hostTime: Bench.newYear)
@@ -152,8 +140,7 @@ import Emulator
         }
     }
 
-    @Test
-    func `Vita records have TDS and temperature`() throws {
+    @Test func `Vita records have TDS and temperature`() throws {
         var bench = try Bench(BottleIdentity(model: .vita)).connected(sips: [300])
         let record = try #require(bench.poll().first)
         #expect(record.tdsPpm(model: .vita) == 120 && record.temperatureC(.vita) == 21 && record.amountMl == 300)
@@ -211,8 +198,7 @@ import Emulator
         #expect(seen.count == 90 && bench.status.flash.records.count == 90)
     }
 
-    @Test
-    func `an acknowledgement of the newest packet drops only its records`() throws {
+    @Test func `an acknowledgement of the newest packet drops only its records`() throws {
         var bench = try bench(40).connected(subscribe: false)
         bench.write([0x01])
         _ = bench.read()
@@ -220,8 +206,7 @@ import Emulator
         #expect(bench.machine.flash.records.map { Int($0.bytes[7]) } == Array(1...21))
     }
 
-    @Test
-    func `a read from an offset continues the same packet`() throws {
+    @Test func `a read from an offset continues the same packet`() throws {
         var bench = try bench(8).connected(subscribe: false)
         bench.write([0x01])
         guard case .value(let whole)? = bench.read(), case .value(let rest)? = bench.read(offset: 22) else {
@@ -231,16 +216,14 @@ import Emulator
         #expect(bench.read(offset: whole.count + 1) == .error(0x07))
     }
 
-    @Test
-    func `a read without a request or records returns an empty frame`() throws {
+    @Test func `a read without a request or records returns an empty frame`() throws {
         var bench = try Bench(BottleIdentity(profile: .draft)).connected(subscribe: false)
         #expect(bench.read() == .value(hex("50 54 00 00")))
         bench.write([0x01])
         #expect(bench.read() == .value(hex("50 54 00 00")))
     }
 
-    @Test
-    func `draft packets are notified after a subscription`() throws {
+    @Test func `draft packets are notified after a subscription`() throws {
         var bench = try bench(10).connected()
         let values = bench.write([0x01], withResponse: true)
         #expect(values.map(\.count) == [110, 32, 4])
@@ -250,8 +233,7 @@ import Emulator
         #expect(bench.write([0x01]) == [hex("50 54 00 00")])
     }
 
-    @Test
-    func `draft responses can be read without a subscription`() throws {
+    @Test func `draft responses can be read without a subscription`() throws {
         var bench = try bench(1).connected(subscribe: false)
         bench.write(.snapshot)
         guard case .value(let value)? = bench.read() else { Issue.record("no value"); return }
@@ -267,8 +249,7 @@ import Emulator
                 && bench.status.flash.records.count == 1)
     }
 
-    @Test
-    func `the unasked quirk sends state and log to a silent client`() throws {
+    @Test func `the unasked quirk sends state and log to a silent client`() throws {
         var bench = try Bench(faults: "unasked=500").connected(sips: [1, 2])
         bench.notified = []
         bench.wait(.milliseconds(499))
