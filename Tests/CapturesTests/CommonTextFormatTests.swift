@@ -53,9 +53,7 @@ import Testing
         let lines = Self.log.split(separator: "\n").map(String.init)
         #expect(Reading("Dear diary,\n\(lines[3])\n").error?.kind == .unrecognised)
         #expect(Reading("Dear diary,\n\(lines[3])\n\(lines[4])\n").packets.count == 2)
-        #expect(
-            Reading("Dear diary,\nI 22:21:20 drank.\nI 22:22:20 drank again.\n").error?.kind
-                == .unrecognised)
+        #expect(Reading("Dear diary,\nI 22:21:20 drank.\nI 22:22:20 drank again.\n").error?.kind == .unrecognised)
     }
 
     // MARK: dumps
@@ -269,9 +267,8 @@ import Testing
         #expect(air.facts.unreadableRecords == 1)
         // Nordic's sniffer prepends a header; PacketLogger, H1 and the Linux monitor have the packet type elsewhere.
         let nordic = Reading(
-            Self.json([
-                ("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")
-            ]))
+            Self.json([("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")])
+        )
         #expect(
             nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.facts.unreadableRecords == 0
                 && nordic.facts.linkTypes == [.nordic])

@@ -53,9 +53,7 @@ import Testing
         let reading = Reading(
             Self.file(
                 bytes("d4c3b2a1"), isBigEndian: false, link: 254,
-                records: [
-                    (1, 0, bytes("0002 0005 40 20 00 00")), (1, 0, bytes("ffff 000c 00")),
-                ]))
+                records: [(1, 0, bytes("0002 0005 40 20 00 00")), (1, 0, bytes("ffff 000c 00"))]))
         #expect(reading.packets.map(\.packet.adapter) == [2, 0xFFFF])
         #expect(reading.packets.map(\.packet.content) == [.hci(.acl), .note(.monitor(12))])
         #expect(reading.packets.first?.bytes == bytes("40 20 00 00"))

@@ -140,10 +140,7 @@ import Testing
             "a block shorter than a block", section + le(UInt32(6)) + le(UInt32(8)) + le(UInt32(8)) + le(UInt32(0)),
             "invalid length 8"
         ),
-        (
-            "lengths that differ", section + le(UInt32(5)) + le(UInt32(16)) + le(UInt32(0)) + le(UInt32(20)),
-            "16 and 20"
-        ),
+        ("lengths that differ", section + le(UInt32(5)) + le(UInt32(16)) + le(UInt32(0)) + le(UInt32(20)), "16 and 20"),
         ("a packet block too short for its fields", section + interface(201) + block(6, [1, 2, 3, 4]), "too short"),
         ("only Ethernet", section + interface(1) + packet(0, ticks: 0, event), "Ethernet"),
         (
@@ -200,8 +197,7 @@ import Testing
     /// As when two captures of `btmon -w` are merged.
     @Test func `equal adapters of two monitor interfaces are different adapters`() throws {
         let monitor = Self.interface(254), event = bytes("0000 0003 0e 00")
-        let file =
-            Self.section + monitor + monitor + Self.packet(0, ticks: 5, event) + Self.packet(1, ticks: 6, event)
+        let file = Self.section + monitor + monitor + Self.packet(0, ticks: 5, event) + Self.packet(1, ticks: 6, event)
         #expect(adapters(file) == [0, 0x1_0000])
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .monitor))
         for (packet, bytes) in Reading(file).packets { _ = try writer.write(packet, bytes.span.bytes) }

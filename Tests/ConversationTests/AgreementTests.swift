@@ -20,9 +20,7 @@ import Testing
 /// Our PDUs must be among tshark's, in its order. tshark can have more: retransmissions on the air and damaged packets,
 /// at most as many as we report as dropped. Where a capture lacks directions, tshark cannot mark a retransmission: then
 /// it is a PDU equal to a recent one.
-func expectAgreement(
-    _ ours: [SeenPDU], _ theirs: [Tshark.PDU], _ drops: [DropReason: Int]
-) {
+func expectAgreement(_ ours: [SeenPDU], _ theirs: [Tshark.PDU], _ drops: [DropReason: Int]) {
     var next = 0
     var leftOut = 0
     for (index, their) in theirs.enumerated() {

@@ -62,8 +62,7 @@ import Testing
                     shown.append(
                         Drink(
                             raw: parts[0][index].replacingOccurrences(of: ":", with: ""), at: parts[1][index],
-                            amountMl: try #require(Int(parts[2][index])),
-                            frame: try #require(Int(row[0])),
+                            amountMl: try #require(Int(parts[2][index])), frame: try #require(Int(row[0])),
                             suspect: parts[3][index] == "1" || parts[3][index] == "True"))
                 }
             }
@@ -109,9 +108,8 @@ import Testing
             lost = "00 00 00 00 00 07 00 2D 00 00 01 61 01 "
         let commands = [
             "4754 0001 FF", "4754 0001 06", "4754 0001 28", "5250 0004 03 06 000D", "5250 0004 03 06 0208",
-            "5250 0004 03 06 0007", "5054 0003 02 1C 05",
-            "5054 0014 03 05 09C4 07 03 1A0202161B0F 07 26 010800140041", "5054 0004 03 05 FFFF",
-            "5054 0008 07 03 1A0C1F173B3A", "5054 0004 03 04 0000",
+            "5250 0004 03 06 0007", "5054 0003 02 1C 05", "5054 0014 03 05 09C4 07 03 1A0202161B0F 07 26 010800140041",
+            "5054 0004 03 05 FFFF", "5054 0008 07 03 1A0C1F173B3A", "5054 0004 03 04 0000",
             "5054 0008 07 26 050800140041", "5054 0003 02 1D 01", "5054 0006 05 FB 03 0080FF",
             "5054 0006 05 FB 04 0080FF", "5054 0003 02 1C 01", "5054 0003 02 1B 07",
             "5054 0003 02 A1 01", "5054 0003 02 A6 01", "5054 0003 02 F4 00", "5054 0003 02 F4 01",
@@ -195,8 +193,7 @@ import Testing
         ] { #expect(text.contains(line + "\n"), "\(line)") }
         #expect(
             try table("CHARGING", text) == names((UInt8(0)..<3).map { ($0, ChargingState(rawValue: $0).description) }))
-        #expect(
-            try table("REMINDER_MODES", text) == names(ReminderSetting.modeNames.enumerated().map { ($0.0, $0.1) }))
+        #expect(try table("REMINDER_MODES", text) == names(ReminderSetting.modeNames.enumerated().map { ($0.0, $0.1) }))
         #expect(try table("LIGHT_MODES", text) == names(ReminderLight.modeNames.map { ($0.mode, $0.name) }))
         for line in try table("WHOLE", text) {
             let parts = line.split(separator: "\"").map(String.init)

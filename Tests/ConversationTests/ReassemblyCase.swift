@@ -133,10 +133,8 @@ struct ReassemblyCase: Sendable, CustomTestStringConvertible {
         // The same number with other content: a packet is missing in between.
         ReassemblyCase(
             "a fragment after a missed packet is not joined",
-            [
-                Air.connectInd(), Air.data(2, "0800 0400 1b22 00", .received),
-                Air.data(1, "0a0b0c0d0e", .received),
-            ], pdus: [], drops: [.missedPart: 1, .continuationWithoutStart: 1]),
+            [Air.connectInd(), Air.data(2, "0800 0400 1b22 00", .received), Air.data(1, "0a0b0c0d0e", .received)],
+            pdus: [], drops: [.missedPart: 1, .continuationWithoutStart: 1]),
         ReassemblyCase(
             "packets with a wrong CRC are dropped in link type 256",
             [
@@ -160,10 +158,8 @@ struct ReassemblyCase: Sendable, CustomTestStringConvertible {
             pdus: [], drops: [.shortPacket: 1]),
         ReassemblyCase(
             "an L2CAP frame that is cut short is rejected",
-            [Air.connectInd(), Air.data(2, "f000 0400 1b220001", .received)], pdus: [],
-            drops: [.unfinishedAtEnd: 1]),
+            [Air.connectInd(), Air.data(2, "f000 0400 1b220001", .received)], pdus: [], drops: [.unfinishedAtEnd: 1]),
         ReassemblyCase(
-            "the coding indicator is not part of the header", [Air.coded(Air.notification("01"))],
-            pdus: ["1b220001"]),
+            "the coding indicator is not part of the header", [Air.coded(Air.notification("01"))], pdus: ["1b220001"]),
     ]
 }

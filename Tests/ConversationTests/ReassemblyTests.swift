@@ -263,8 +263,7 @@ import Testing
     /// Valid L2CAP is accepted, and only ciphertext is reported as encrypted.
     @Test func `decrypted packets without a flag are read`() {
         let plain = Observed(packets: [
-            Air.connectInd(), Air.data(3, "05", .received), Air.notification("02"),
-            Air.notification("03", sequence: 1),
+            Air.connectInd(), Air.data(3, "05", .received), Air.notification("02"), Air.notification("03", sequence: 1),
             Air.data(2, "0500 0400 1b22", .received), Air.data(1 | 8, "000405", .received), Air.data(3, "0213", .sent),
         ])
         #expect(plain.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])
@@ -272,8 +271,7 @@ import Testing
         #expect(!plain.events.contains { if case .encrypted = $0 { true } else { false } })
         let cipher = Observed(packets: [
             Air.connectInd(), Air.data(3, "05", .received), Air.data(2, "9f31 77aa 01020304 aabbccdd", .received),
-            Air.data(3 | 8, "55aabbccdd", .received),
-            Air.data(1, "0102030405060708", .received),
+            Air.data(3 | 8, "55aabbccdd", .received), Air.data(1, "0102030405060708", .received),
         ])
         #expect(cipher.pdus.isEmpty)
         #expect(cipher.drops == [.ciphertext: 3])
@@ -318,9 +316,8 @@ import Testing
     @Test func `LL_TERMINATE_IND ends the connection once`() {
         let observed = Observed(packets: [
             Air.connectInd(), Air.data(2, "0600 0400 1b22", .received), Air.data(3, "0213", .sent),
-            Air.data(3, "0213", .sent),
-            Air.data(1 | 4 | 8, "", .received),
-            Air.connectInd(2), Air.data(1, "00010203", .received), Air.notification("09", sequence: 1),
+            Air.data(3, "0213", .sent), Air.data(1 | 4 | 8, "", .received), Air.connectInd(2),
+            Air.data(1, "00010203", .received), Air.notification("09", sequence: 1),
         ])
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220009"])
         #expect(observed.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:02")

@@ -12,8 +12,7 @@ enum HCI {
         return (
             CapturePacket(
                 number: frame, time: nil, adapter: adapter, direction: direction, missing: isCut ? 1 : 0,
-                content: .hci(.acl)),
-            head + data
+                content: .hci(.acl)), head + data
         )
     }
 

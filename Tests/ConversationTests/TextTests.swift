@@ -5,8 +5,7 @@ import Testing
     private static let peer = BluetoothAddress(0xA4C1_3801_0203)
 
     private func value(
-        _ kind: ValueFacts.Kind, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil,
-        frame: Int = 1
+        _ kind: ValueFacts.Kind, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil, frame: Int = 1
     ) -> (CapturePacket, [UInt8]) {
         let value = ValueFacts(kind: kind, characteristic: uuid, handle: handle, peer: Self.peer)
         return (CapturePacket(number: frame, time: nil, direction: nil, content: .value(value)), bytes(text))
@@ -15,8 +14,7 @@ import Testing
     @Test func `values of a text capture become ATT PDUs`() {
         let observed = Observed(packets: [
             value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"),
-            value(.writeRequest, 0xFFE9, "01"),
-            value(.read, 0xFF02, "aa"), value(.indication, 0x2A05, "01"),
+            value(.writeRequest, 0xFFE9, "01"), value(.read, 0xFF02, "aa"), value(.indication, 0x2A05, "01"),
             value(.notification, nil, "07", handle: 0x0025), value(.notification, nil, "08", handle: 0),
         ])
         #expect(
@@ -41,8 +39,7 @@ import Testing
         for handle in UInt16(1)...0x0200 {
             let observed = Observed(packets: [
                 value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"),
-                value(.writeRequest, nil, "01 00", handle: handle),
-                value(.notification, 0xFF02, "50 54"),
+                value(.writeRequest, nil, "01 00", handle: handle), value(.notification, 0xFF02, "50 54"),
             ])
             let named = observed.pdus.filter { !$0.att.isSynthetic }
             #expect(Set(named.map { Array($0.pdu[1...2]) }).count == 4, "handle \(handle)")
