@@ -240,8 +240,7 @@ import Testing
         facts.readFiles(root: folder.path)
         #expect(
             facts.kernel == .noBluetooth && facts.rfkillSwitches.isEmpty && facts.daemonPath == nil
-                && facts.channels == nil
-                && !facts.hasPolicy)
+                && facts.channels == nil && !facts.hasPolicy)
         for name in ["hci1", "hci0", "hci0:64"] { try write("sys/class/bluetooth/\(name)/address", "") }
         try write("proc/sys/kernel/osrelease", "6.1.0-40-amd64\n")
         for (name, type, soft, hard) in [

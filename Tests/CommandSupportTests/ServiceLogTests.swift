@@ -122,8 +122,7 @@ import Testing
     private static let setPipeSize: Int32 = 1031
 
     private static func logger(_ format: LogFormat, _ descriptor: Int32) -> Logger {
-        let handler = ServiceLogHandler(
-            format, descriptor: descriptor, time: { Date(timeIntervalSince1970: 0) })
+        let handler = ServiceLogHandler(format, descriptor: descriptor, time: { Date(timeIntervalSince1970: 0) })
         return Logger(label: "test") { _ in handler }
     }
 

@@ -12,12 +12,10 @@ import TrackerCore
 
     @Test(arguments: [
         csv, String(csv.dropLast()), "\u{FEFF}" + csv, csv.replacing("\n", with: "\r\n"), csv.replacing(",", with: ";"),
-        csv.replacing(",", with: "\t"),
-        "\n\n" + csv + "\n\n", "\"startDate\",\"value_ml\",\"uuid\"\n\"2026-11-20 10:00:00 +0100\",\"200\",\"a1\"",
-        csv.replacing(",200,", with: ",200.0,"),
-        csv.replacing(",", with: ";").replacing(";200;", with: ";199,6;"),
-        csv.replacing("startDate", with: "STARTDATE"),
-        "value_ml,uuid,startDate\n2e2,a1,2026-11-20T09:00:00Z",
+        csv.replacing(",", with: "\t"), "\n\n" + csv + "\n\n",
+        "\"startDate\",\"value_ml\",\"uuid\"\n\"2026-11-20 10:00:00 +0100\",\"200\",\"a1\"",
+        csv.replacing(",200,", with: ",200.0,"), csv.replacing(",", with: ";").replacing(";200;", with: ";199,6;"),
+        csv.replacing("startDate", with: "STARTDATE"), "value_ml,uuid,startDate\n2e2,a1,2026-11-20T09:00:00Z",
         """
         {\"x\": [1, {\"drinks\": []}], \"drinks\": [{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 200, \
         \"uuid\": \"a1\"}], \"y\": \"]\"}
@@ -155,8 +153,7 @@ import TrackerCore
     @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"])
     func `a key that begins with white space is exported as text`(key: String) {
         #expect(
-            SpreadsheetCell.escaped(key) == "'" + key
-                && SpreadsheetCell.unescaped(SpreadsheetCell.escaped(key)) == key)
+            SpreadsheetCell.escaped(key) == "'" + key && SpreadsheetCell.unescaped(SpreadsheetCell.escaped(key)) == key)
     }
 
     @Test func `the source name of another program is kept`() throws {
@@ -176,8 +173,7 @@ import TrackerCore
                 && sample.importKey == drink.key)
     }
 
-    @Test
-    func `an impossible time is rejected with its line`() {
+    @Test func `an impossible time is rejected with its line`() {
         for text in [
             "startDate,value_ml\n0000-01-01 10:00:00 +0000,100\n",
             "startDate,value_ml\n9999-01-01 10:00:00 +0000,100\n",
@@ -215,9 +211,8 @@ import TrackerCore
             ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200),
             ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil),
             ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
-        ] as [(String, Int?)]) func `a JSON entry gives the same result alone and in a list`(
-            entry: String, ml: Int?
-        ) throws
+        ] as [(String, Int?)]) func `a JSON entry gives the same result alone and in a list`(entry: String, ml: Int?)
+        throws
     {
         for times in 1...3 {
             let found = try? HealthReader.samples(

@@ -53,8 +53,7 @@ struct DunstTests {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    @Test
-    func `dunst shows, replaces and closes notifications and performs actions`() async throws {
+    @Test func `dunst shows, replaces and closes notifications and performs actions`() async throws {
         let desktop = await fixture.desktop()
         #expect(await eventually { await desktop.canShow() }, "\(dunst.error)")
         #expect(try await desktop.deliver(.test(.pace, "Hydration Reminder", "1 < 2 & <b>3</b>", urgency: .critical)))
@@ -80,8 +79,7 @@ struct DunstTests {
         display.send(signal: SIGTERM)
     }
 
-    @Test
-    func `notifications survive a restart of dunst`() async throws {
+    @Test func `notifications survive a restart of dunst`() async throws {
         let desktop = await fixture.desktop()
         #expect(await eventually { await desktop.canShow() }, "\(dunst.error)")
         #expect(try await desktop.deliver(.test(.goal)))

@@ -39,8 +39,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test
-    func `a pressed button acts once`() async throws {
+    @Test func `a pressed button acts once`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, first: 41)
         let desktop = await fixture.desktop()
         try await fixture.tracker().deliver([desktop])
@@ -72,8 +71,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test
-    func `a notification replaces the previous one of its kind`() async throws {
+    @Test func `a notification replaces the previous one of its kind`() async throws {
         var server = try await FakeNotificationServer(fixture.bus, first: 10)
         let desktop = await fixture.desktop()
         func show(_ kind: NotificationKind) async throws { #expect(try await desktop.deliver(.test(kind))) }
@@ -171,8 +169,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test
-    func `the hints of a notification contain urgency, sound and residency`() async throws {
+    @Test func `the hints of a notification contain urgency, sound and residency`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let desktop = await fixture.desktop()
         #expect(try await desktop.deliver(.test(.pace, urgency: .critical)))
@@ -198,8 +195,7 @@ struct PresentationTests {
         await brief.stop()
     }
 
-    @Test
-    func `a notification does not count as delivered without a notification server`() async throws {
+    @Test func `a notification does not count as delivered without a notification server`() async throws {
         let (desktop, page) = (await fixture.desktop(), MemorySink("events"))
         #expect(await !desktop.canShow())
         let report = try await fixture.tracker().deliver([desktop])
@@ -216,8 +212,7 @@ struct PresentationTests {
         #expect(await !refused.canShow() && fixture.troubles.items.count == 1)
     }
 
-    @Test
-    func `a notification does not count as delivered when the server does not respond`() async throws {
+    @Test func `a notification does not count as delivered when the server does not respond`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .withoutReply)
         let desktop = await fixture.desktop(
             .init(
@@ -297,8 +292,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test
-    func `a notification is not shown twice when the process was killed before recording it`() async throws {
+    @Test func `a notification is not shown twice when the process was killed before recording it`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let first = await fixture.desktop()
         let notification = try TrackerNotification.test(.pace)
@@ -321,8 +315,7 @@ struct PresentationTests {
         await second.stop()
     }
 
-    @Test
-    func `Do Not Disturb passes only urgent notifications`() async throws {
+    @Test func `Do Not Disturb passes only urgent notifications`() async throws {
         let server = try await FakeNotificationServer(
             fixture.bus, capabilities: ["body", "inhibitions"], isInhibited: true)
         let desktop = await fixture.desktop()
@@ -334,8 +327,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test
-    func `notifications are shown on a new bus after the old one ended`() async throws {
+    @Test func `notifications are shown on a new bus after the old one ended`() async throws {
         let (first, second) = (fixture.bus, try await PrivateBus())
         let current = Collected<String>()
         current.add(first.address)

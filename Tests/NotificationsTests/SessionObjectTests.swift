@@ -30,8 +30,7 @@ struct SessionObjectTests {
         try await bus.run("busctl", ["call", SessionObject.name, SessionObject.path, SessionObject.name] + arguments)
     }
 
-    @Test
-    func `the D-Bus object performs actions and returns the state`() async throws {
+    @Test func `the D-Bus object performs actions and returns the state`() async throws {
         let bus = try await PrivateBus()
         let object = object(bus, "one")
         let work = Task { await object.run() }
@@ -68,8 +67,7 @@ struct SessionObjectTests {
         }
     }
 
-    @Test
-    func `a second service takes over the D-Bus name`() async throws {
+    @Test func `a second service takes over the D-Bus name`() async throws {
         let bus = try await PrivateBus()
         let (first, second) = (object(bus, "one"), object(bus, "two"))
         let work = Task { await first.run() }

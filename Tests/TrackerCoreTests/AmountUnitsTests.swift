@@ -16,8 +16,7 @@ import Testing
         #expect([AmountUnits.ml, .l, .oz].map { $0.short(ml) } == [short, short, shortOz])
     }
 
-    @Test
-    func `every reminder shows the same rounded deficit`() {
+    @Test func `every reminder shows the same rounded deficit`() {
         #expect([AmountUnits.ml, .l, .oz].map { $0.deficit(340) } == ["350ml", "0.35l", "11oz"])
         #expect([AmountUnits.ml, .l, .oz].map { $0.deficit(1230) } == ["1.2L", "1.25l", "42oz"])
         #expect(StatusText.short(deficitMl: 340, totalMl: 100, goalMl: 2500, in: .oz) == "11oz to catch up")

@@ -16,9 +16,7 @@ package final class MemorySink: NotificationSink {
     package let name: String
     private let contents: Mutex<Contents>
 
-    package init(
-        _ name: String = "memory", isAvailable: Bool = true, accepts: @escaping Condition = { _ in true }
-    ) {
+    package init(_ name: String = "memory", isAvailable: Bool = true, accepts: @escaping Condition = { _ in true }) {
         self.name = name
         contents = Mutex(Contents(isAvailable: isAvailable, accepts: accepts))
     }

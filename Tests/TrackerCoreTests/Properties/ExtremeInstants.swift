@@ -44,9 +44,7 @@ import TrackerSupport
             let day = calendar.day(of: instant)
             #expect(LocalDay(day.description) == day, "seed \(seed): \(day)")
             #expect(calendar.date(of: instant) >= day)
-            _ = (
-                calendar.start(of: day), calendar.timeOfDay(at: instant), zone.offsetSeconds(at: instant)
-            )
+            _ = (calendar.start(of: day), calendar.timeOfDay(at: instant), zone.offsetSeconds(at: instant))
             _ = (
                 day.adding(days: .max), day.adding(days: .min), day.weekday,
                 History.week(containing: day, firstDay: .sunday)

@@ -184,8 +184,7 @@ extension WaterlineFacts {
             let log = LogEntry(
                 id: "flipped", sessionID: session.id,
                 timestamp: now.advanced(seconds: -Double(settings.intervalMinutes) * 60), kind: .water, amountOz: 8,
-                source: .cli,
-                updatedAt: now, seq: 0)
+                source: .cli, updatedAt: now, seq: 0)
             if wasOn {
                 (facts.logs, facts.session.startTime) = ([], now.advanced(seconds: -6 * 3600))
             } else {

@@ -24,8 +24,7 @@ enum PaceDayTests {
 
     private static func day(_ zone: String, wholeHours: Bool, drinks: [(String, Int)] = []) throws -> World {
         var world = try World(
-            zone: zone,
-            [("reminders.backOnTrack", "true"), ("pace.mode", wholeHours ? "wholeHours" : "continuous")])
+            zone: zone, [("reminders.backOnTrack", "true"), ("pace.mode", wholeHours ? "wholeHours" : "continuous")])
         try world.runDay(drinks)
         return world
     }
@@ -44,17 +43,15 @@ enum PaceDayTests {
         #expect(
             continuous.sent(.pace, .goal, .recovery) == [
                 amber("07:18", "50ml"), red("10:00", "500ml"), red("11:48", "500ml"), "11:50 \(recovery)",
-                amber("12:42", "50ml"),
-                "15:00 \(recovery)", amber("16:54", "50ml"), "19:00 \(recovery)", amber("19:54", "50ml"),
-                "20:00 \(goal)",
+                amber("12:42", "50ml"), "15:00 \(recovery)", amber("16:54", "50ml"), "19:00 \(recovery)",
+                amber("19:54", "50ml"), "20:00 \(goal)",
             ])
         #expect(continuous.engineDay?.remindersSent == 6)
         let whole = try day(zone, wholeHours: true, drinks: drinks)
         #expect(
             whole.sent(.pace, .goal, .recovery) == [
                 amber("08:00", "150ml"), red("10:00", "500ml"), "11:50 \(recovery)", amber("13:00", "100ml"),
-                "15:00 \(recovery)",
-                amber("17:00", "50ml"), "19:00 \(recovery)", "20:00 \(goal)",
+                "15:00 \(recovery)", amber("17:00", "50ml"), "19:00 \(recovery)", "20:00 \(goal)",
             ])
     }
 

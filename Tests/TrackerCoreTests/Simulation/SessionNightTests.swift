@@ -58,9 +58,7 @@ enum SessionNightTests {
             let start = try world.moment("2026-06-15 21:00")
             try world.run(from: start, to: start.advanced(seconds: 5 * 3600))
             let expected = try (1...count).map { try time("21:00").minutes + $0 * interval }
-            #expect(
-                world.times(.waterlineTime)
-                    == expected.map { "\(padded($0 / 60, 2)):\(padded($0 % 60, 2))" })
+            #expect(world.times(.waterlineTime) == expected.map { "\(padded($0 / 60, 2)):\(padded($0 % 60, 2))" })
             #expect(world.sent(.waterlineTime).allSatisfy { $0.hasSuffix("Time for water") })
         }
     }
@@ -86,10 +84,7 @@ enum SessionNightTests {
                 try world.run(from: start, to: start.advanced(seconds: 3.5 * 3600)) { world, now in
                     if start.seconds(to: now).truncatingRemainder(dividingBy: 1500) == 0 { world.log(.water, at: now) }
                 }
-                #expect(
-                    world.times(.waterlineTime) == [
-                        "01:00", "01:30", "02:00", "02:30", "02:00", "02:30", "03:00",
-                    ])
+                #expect(world.times(.waterlineTime) == ["01:00", "01:30", "02:00", "02:30", "02:00", "02:30", "03:00"])
             },
             // A new interval restarts the grid at the change; switching on again sends no missed ones.
             Vector("E4-G3") {
@@ -120,10 +115,7 @@ enum SessionNightTests {
     }
 
     private static let perDrink = Vector.numbered(
-        "E4-D",
-        [
-            (1, "A A W A", [1, 2, 4]), (2, "A A A W A", [2, 3]), (3, "A A W A A", []),
-        ] as [(Int, String, [Int])]
+        "E4-D", [(1, "A A W A", [1, 2, 4]), (2, "A A A W A", [2, 3]), (3, "A A W A A", [])] as [(Int, String, [Int])]
     ) { rule, logs, fired in
         try #expect(sent(logs, .waterlinePerDrink, [("waterline.waterEveryNDrinks", "\(rule)")]) == fired)
     }

@@ -100,8 +100,7 @@ struct World {
             LogEntry(
                 id: "log\(number)", sessionID: session?.id ?? "", timestamp: time, kind: kind,
                 standardDrinkEstimate: kind == .alcohol ? estimate : nil, amountOz: kind == .water ? 8 : nil,
-                source: .cli,
-                updatedAt: time, seq: number))
+                source: .cli, updatedAt: time, seq: number))
     }
 
     /// Events of these kinds as `09:30 text`.

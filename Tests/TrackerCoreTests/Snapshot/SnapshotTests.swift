@@ -27,8 +27,7 @@ import Testing
         let fields = [
             "dailyTotalMl", "dailyGoalMl", "lastDrinkTime", "urgency", "deficitMl", "timestamp", "shouldNotify",
             "notificationType", "notificationTitle", "notificationBody", "paceBalanceMl", "displayUrgency",
-            "expectedMl",
-            "progress", "percent", "isGoalAchieved", "statusText", "notificationId", "dayKey", "schema",
+            "expectedMl", "progress", "percent", "isGoalAchieved", "statusText", "notificationId", "dayKey", "schema",
             "state", "isAlerting", "timeUntilNext", "waterline", "phase", "dueTime", "sync",
         ]
         for field in fields { #expect(object[field] != nil, "\(field) is missing") }

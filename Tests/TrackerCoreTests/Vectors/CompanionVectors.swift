@@ -54,8 +54,7 @@ enum CompanionVectors {
             Vector(id) {
                 let next = NextDrink(
                     now: try local("2026-06-15 \(now)"), wake: try local("2026-06-15 08:00"),
-                    sleep: try local("2026-06-15 20:00"),
-                    totalMl: total, goalMl: 1600, glassMl: 200,
+                    sleep: try local("2026-06-15 20:00"), totalMl: total, goalMl: 1600, glassMl: 200,
                     lastDrink: try last.map { try local("2026-06-15 \($0)") })
                 #expect(next.phase.rawValue == phase)
                 let zone = try Zone("Europe/Berlin")

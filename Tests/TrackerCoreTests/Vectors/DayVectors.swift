@@ -56,8 +56,7 @@ enum DayVectors {
             #expect(Set(keys.map(\.0)).count == 4)
             let at = try at("2026-02-03T16:00:00")
             let drinks = keys.map { key, ml in
-                Drink(
-                    key: key, at: at, calendar: DayCalendar(zone: .utc), ml: ml, source: .bottle, updatedAt: at)
+                Drink(key: key, at: at, calendar: DayCalendar(zone: .utc), ml: ml, source: .bottle, updatedAt: at)
             }
             let intake = DayIntake(day: try day("2026-02-03"), folding: drinks)
             #expect(intake.count == 3 && intake.totalMl == 301 && intake.lastDrink == at)

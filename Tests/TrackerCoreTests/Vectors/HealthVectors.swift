@@ -75,8 +75,7 @@ import TrackerCore
 
     @Test(arguments: [
         "", "hello", "\u{0}\u{1}PNG", "<html></html>", "{\"a\": 1}", "[1]", "[{\"startDate\": \"x\"}]",
-        "startDate,endDate\n1,2\n",
-        "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,-5,u\n",
+        "startDate,endDate\n1,2\n", "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,-5,u\n",
         "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,nan,u\n",
         "startDate,endDate,value_ml,uuid\n2026-13-25 02:30:00 +0200,x,5,u\n",
         "startDate,value_ml\n2026-10-25 02:30:00,5\n",

@@ -42,10 +42,8 @@ enum PaceVectors {
     private static func urgencies() throws -> [Vector] {
         try Vector.published("urgency") { (row: UrgencyRow) in
             for deficit in 0...(row.overdueFromMl + 50) {
-                let urgency = Urgency(
-                    deficitMl: deficit, goalMl: row.goalMl, thresholdPercent: row.thresholdPercent)
-                let expected: Urgency =
-                    deficit == 0 ? .onTrack : deficit < row.overdueFromMl ? .attention : .overdue
+                let urgency = Urgency(deficitMl: deficit, goalMl: row.goalMl, thresholdPercent: row.thresholdPercent)
+                let expected: Urgency = deficit == 0 ? .onTrack : deficit < row.overdueFromMl ? .attention : .overdue
                 #expect(urgency == expected, "deficit \(deficit)")
             }
         }

@@ -105,10 +105,7 @@ enum ReminderVectors {
             // Adaptive: every two hours without a drink, with the common hours.
             var world = try World([("reminders.engine", "adaptive"), ("schedule.adaptive.start", "8")])
             try world.runDay([("10:30", 1300)])
-            #expect(
-                world.times(.adaptive) == [
-                    "10:00", "12:30", "14:30", "16:30", "18:30", "20:30",
-                ])
+            #expect(world.times(.adaptive) == ["10:00", "12:30", "14:30", "16:30", "18:30", "20:30"])
             #expect(world.sent(.adaptive).first == "10:00 You need about 210 ml per hour to hit your goal. Tap to log!")
         },
         // All: at most one per evaluation, one congratulation, and the limit applies to the sum.
@@ -211,8 +208,7 @@ enum ReminderVectors {
             #expect(
                 kinds.map { ConnectionProblem($0).description } == [
                     "Bluetooth is off", "Bluetooth permission denied", "No Bluetooth adapter", "Failed to connect",
-                    "Unexpected bottle response",
-                    "Bottle did not answer",
+                    "Unexpected bottle response", "Bottle did not answer",
                 ])
             #expect(ConnectionProblem(.connectFailed, message: "why").hint == "why")
         },

@@ -14,8 +14,7 @@ func entries(_ shorthand: String, start: Instant = Instant(seconds: 1_781_550_00
         return LogEntry(
             id: "log\(index + 1)", sessionID: "s", timestamp: at, kind: word == "W" ? .water : .alcohol,
             standardDrinkEstimate: word == "A" ? 1 : Double(word), amountOz: word == "W" ? 8 : nil, source: .cli,
-            updatedAt: at,
-            seq: index + 1)
+            updatedAt: at, seq: index + 1)
     }
 }
 
@@ -47,8 +46,7 @@ enum WaterlineVectors {
         }
 
     private static let edits: [Vector] = [
-        edited("E1-M-01", 3, 3) { $0.remove(at: 2) },
-        edited("E1-M-02", 1, 0) { $0.remove(at: 3) },
+        edited("E1-M-01", 3, 3) { $0.remove(at: 2) }, edited("E1-M-02", 1, 0) { $0.remove(at: 3) },
         edited("E1-M-03", 3, 1) { $0[0].standardDrinkEstimate = 2 },
         edited("E1-M-04", 2, 3) { $0[2].timestamp = $0[0].timestamp.advanced(seconds: -1) },
     ]
