@@ -47,8 +47,7 @@ package struct ScenarioStep: Hashable, Sendable {
 
         package init(
             link: FaultPlan = FaultPlan(), otherCentral: String? = nil, keepsRecords: Bool = false,
-            killAfter: Int? = nil,
-            killsBeforeEffect: Bool = false
+            killAfter: Int? = nil, killsBeforeEffect: Bool = false
         ) {
             self.link = link
             self.otherCentral = otherCentral

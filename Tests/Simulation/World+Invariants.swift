@@ -196,8 +196,7 @@ extension World {
     private func instant(_ record: DrinkRecord) -> Instant? {
         let clock = BottleClock(
             yearByte: UInt8(record.yearByte), month: UInt8(record.month), day: UInt8(record.day),
-            hour: UInt8(record.hour),
-            minute: UInt8(record.minute), second: UInt8(record.second))
+            hour: UInt8(record.hour), minute: UInt8(record.minute), second: UInt8(record.second))
         return LocalTime(clock).map { local in
             let asUTC = Instant(milliseconds: local.milliseconds + 946_684_800_000)
             let near = Instant(milliseconds: asUTC.milliseconds - Int64(scenario.zone.offsetSeconds(at: asUTC)) * 1000)

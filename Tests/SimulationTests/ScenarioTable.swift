@@ -9,12 +9,8 @@ enum ScenarioTable {
     static let all: [Scenario] = [
         scenario(
             "a bottle clock that drifts",
-            [
-                sip(150, at: 8.h, times: 10, every: 1.h, days: 5),
-                poll(at: 8.h + 30.m, times: 60, every: 2.h),
-            ],
-            faults: "drift=5000",
-            expect: results(sips: 50, ml: 7500)),
+            [sip(150, at: 8.h, times: 10, every: 1.h, days: 5), poll(at: 8.h + 30.m, times: 60, every: 2.h)],
+            faults: "drift=5000", expect: results(sips: 50, ml: 7500)),
         scenario(
             "a phone that reads and does not acknowledge",
             [
@@ -26,10 +22,7 @@ enum ScenarioTable {
             expect: results(sips: 5, acknowledged: 5, acknowledgedElsewhere: 0)),
         scenario(
             "a week of polls",
-            [
-                sip(150, at: 7.h + 5.m, times: 14, every: 1.h, days: 7),
-                poll(at: 10.m, times: 672, every: 15.m),
-            ],
+            [sip(150, at: 7.h + 5.m, times: 14, every: 1.h, days: 7), poll(at: 10.m, times: 672, every: 15.m)],
             expect: results(
                 sips: 98,
                 days: [
@@ -46,13 +39,7 @@ enum ScenarioTable {
             expect: results(sips: 8, ml: 1600, days: ["2026-06-15": 1600], reported: ["notFound"])),
         scenario(
             "a bottle clock an hour ahead",
-            [
-                at(7.h, .bottleClock(1.h)),
-                sip(100, at: 8.h),
-                poll(at: 9.h),
-                sip(100, at: 10.h),
-                poll(at: 11.h),
-            ],
+            [at(7.h, .bottleClock(1.h)), sip(100, at: 8.h), poll(at: 9.h), sip(100, at: 10.h), poll(at: 11.h)],
             expect: results(sips: 2, ml: 200)),
         scenario(
             "a bottle that drops by count",
@@ -69,20 +56,12 @@ enum ScenarioTable {
             expect: results(sips: 12, ml: 1050)),
         scenario(
             "a bottle that forgets acknowledgements",
-            [
-                sip(100, at: 7.h + 5.m, times: 14, every: 1.h),
-                poll(at: 7.h + 30.m, times: 15, every: 1.h),
-            ],
-            faults: "forget=50",
-            expect: results(sips: 14, ml: 1400)),
+            [sip(100, at: 7.h + 5.m, times: 14, every: 1.h), poll(at: 7.h + 30.m, times: 15, every: 1.h)],
+            faults: "forget=50", expect: results(sips: 14, ml: 1400)),
         scenario(
             "a bottle that denies its log and ignores commands",
-            [
-                sip(100, at: 7.h, times: 12, every: 10.m),
-                poll(at: 9.h + 30.m, times: 6, every: 30.m),
-            ],
-            faults: "lie=30,ignore=20",
-            expect: results(sips: 12, ml: 1200)),
+            [sip(100, at: 7.h, times: 12, every: 10.m), poll(at: 9.h + 30.m, times: 6, every: 30.m)],
+            faults: "lie=30,ignore=20", expect: results(sips: 12, ml: 1200)),
         scenario(
             "the end of daylight saving time",
             [
@@ -121,23 +100,12 @@ enum ScenarioTable {
             expect: results(sips: 10, ml: 1000, reported: ["cannotStore"])),
         scenario(
             "sips during a poll",
-            [
-                sip(30, at: 8.h, times: 40, every: 1.s),
-                poll(at: 8.h + 5.s),
-                poll(at: 8.h + 30.s),
-                poll(at: 9.h),
-            ],
+            [sip(30, at: 8.h, times: 40, every: 1.s), poll(at: 8.h + 5.s), poll(at: 8.h + 30.s), poll(at: 9.h)],
             expect: results(sips: 40, ml: 1200)),
         scenario(
-            "a strict bottle in 2027",
-            [
-                sip(200, at: 8.h),
-                sip(100, at: 9.h),
-                poll(at: 10.h),
-            ],
-            bottle: BottleIdentity(profile: .draft, dialect: .strict),
-            start: "2027-01-05T00:00:00Z", hasTimeServer: true,
-            expect: results(sips: 0, quarantined: 2, acknowledged: 2)),
+            "a strict bottle in 2027", [sip(200, at: 8.h), sip(100, at: 9.h), poll(at: 10.h)],
+            bottle: BottleIdentity(profile: .draft, dialect: .strict), start: "2027-01-05T00:00:00Z",
+            hasTimeServer: true, expect: results(sips: 0, quarantined: 2, acknowledged: 2)),
         scenario(
             "a host that restarts during a poll",
             [
@@ -208,13 +176,7 @@ enum ScenarioTable {
             ],
             expect: results(sips: 14, ml: 1950)),
         scenario(
-            "a leap day",
-            [
-                sip(100, at: 8.h),
-                sip(200, at: 1.d + 8.h),
-                sip(300, at: 2.d + 8.h),
-                poll(at: 2.d + 9.h),
-            ],
+            "a leap day", [sip(100, at: 8.h), sip(200, at: 1.d + 8.h), sip(300, at: 2.d + 8.h), poll(at: 2.d + 9.h)],
             start: "2028-02-28T00:00:00Z",
             expect: results(sips: 3, days: ["2028-02-28": 100, "2028-02-29": 200, "2028-03-01": 300])),
         scenario(
@@ -227,29 +189,15 @@ enum ScenarioTable {
             expect: results(sips: 20, ml: 2000, lost: 15)),
         scenario(
             "an MTU of 23",
-            [
-                sip(150, at: 7.h + 5.m, times: 9, every: 10.m),
-                poll("mtu=23", at: 9.h, times: 3, every: 1.h),
-            ],
+            [sip(150, at: 7.h + 5.m, times: 9, every: 10.m), poll("mtu=23", at: 9.h, times: 3, every: 1.h)],
             expect: results(sips: 9, ml: 1350, failedPolls: 3, reported: ["unexpectedResponse"])),
         scenario(
             "the year 2027",
-            [
-                sip(200, at: 1.h),
-                sip(100, at: 3.h + 30.m),
-                sip(80, at: 5.h + 30.m),
-                sip(300, at: 12.h),
-                poll(at: 13.h),
-            ],
-            start: "2026-12-31T20:00:00Z",
-            expect: results(sips: 4, days: ["2026-12-31": 380, "2027-01-01": 300])),
+            [sip(200, at: 1.h), sip(100, at: 3.h + 30.m), sip(80, at: 5.h + 30.m), sip(300, at: 12.h), poll(at: 13.h)],
+            start: "2026-12-31T20:00:00Z", expect: results(sips: 4, days: ["2026-12-31": 380, "2027-01-01": 300])),
         scenario(
             "a response that never comes",
-            [
-                sip(150, at: 7.h + 5.m, times: 6, every: 10.m),
-                poll("silent@5", at: 9.h),
-                poll(at: 10.h),
-            ],
+            [sip(150, at: 7.h + 5.m, times: 6, every: 10.m), poll("silent@5", at: 9.h), poll(at: 10.h)],
             expect: results(sips: 6, ml: 900)),
         scenario(
             "two failing writes",
@@ -285,12 +233,8 @@ enum ScenarioTable {
             expect: results(sips: 4, acknowledgedElsewhere: 4)),
         scenario(
             "a shuffled log",
-            [
-                sip(100, at: 7.h, times: 30, every: 10.m),
-                poll(at: 12.h + 30.m, times: 4, every: 30.m),
-            ],
-            faults: "shuffle,interleave=30,restart=50",
-            expect: results(sips: 30, ml: 3000)),
+            [sip(100, at: 7.h, times: 30, every: 10.m), poll(at: 12.h + 30.m, times: 4, every: 30.m)],
+            faults: "shuffle,interleave=30,restart=50", expect: results(sips: 30, ml: 3000)),
         scenario(
             "a change of time zone",
             [
@@ -320,10 +264,7 @@ enum ScenarioTable {
             expect: results(sips: 4, ml: 520, acknowledgedElsewhere: 5)),
         scenario(
             "lost notifications",
-            [
-                sip(150, at: 7.h + 5.m, times: 10, every: 1.h),
-                poll("lose=0.2", at: 7.h + 30.m, times: 11, every: 1.h),
-            ],
+            [sip(150, at: 7.h + 5.m, times: 10, every: 1.h), poll("lose=0.2", at: 7.h + 30.m, times: 11, every: 1.h)],
             expect: results(sips: 10, ml: 1500)),
     ]
 }
@@ -347,9 +288,7 @@ private func scenario(
     return scenario
 }
 
-private func sip(
-    _ ml: Int, at: Duration, times: Int = 1, every: Duration = .zero, days: Int = 1
-) -> [ScenarioStep] {
+private func sip(_ ml: Int, at: Duration, times: Int = 1, every: Duration = .zero, days: Int = 1) -> [ScenarioStep] {
     (0..<days).flatMap { day in (0..<times).map { ScenarioStep(at + day.d + every * $0, .sip(ml: ml)) } }
 }
 

@@ -26,9 +26,8 @@ package final class Broker: @unchecked Sendable {
         // Not 0: with it, mosquitto 2.0.16 and Debian's 2.0.11 disconnect a client after each rejected message.
         let defaultLines = [
             "listener \(port) 127.0.0.1", "persistence true", "persistence_location \(folder.path)/",
-            "autosave_interval 1", "autosave_on_changes true",
-            "max_queued_messages 100000", "user \(NSUserName())", "log_dest stderr", "log_type error",
-            "log_type warning", "log_type notice", "log_type subscribe",
+            "autosave_interval 1", "autosave_on_changes true", "max_queued_messages 100000", "user \(NSUserName())",
+            "log_dest stderr", "log_type error", "log_type warning", "log_type notice", "log_type subscribe",
         ]
         try (defaultLines + lines).joined(separator: "\n").write(
             to: folder.url("mosquitto.conf"), atomically: true, encoding: .utf8)
