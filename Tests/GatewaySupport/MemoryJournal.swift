@@ -56,10 +56,16 @@ package final class MemoryJournal: Journal {
 
     private let state = Mutex(State())
     private let failsAt: @Sendable (Int) -> Bool
+    private let loses: @Sendable (JournalEntry) -> Bool
 
-    /// - Parameter failsAt: whether the n-th write (from 0) fails.
-    package init(failsAt: @escaping @Sendable (Int) -> Bool = { _ in false }) {
-        self.failsAt = failsAt
+    /// - Parameters:
+    ///   - failsAt: whether the n-th write (from 0) fails.
+    ///   - loses: whether an entry is confirmed and not stored, to break the guarantee on purpose.
+    package init(
+        failsAt: @escaping @Sendable (Int) -> Bool = { _ in false },
+        loses: @escaping @Sendable (JournalEntry) -> Bool = { _ in false }
+    ) {
+        (self.failsAt, self.loses) = (failsAt, loses)
     }
 
     /// Every record with its current reading and date.
@@ -81,6 +87,7 @@ package final class MemoryJournal: Journal {
         try write { state in
             state.appends += 1
             return try entries.map { entry in
+                if loses(entry) { return .stored }
                 if case .drink(_, let zone) = entry.verdict, !state.zones.contains(zone) {
                     _ = try Zone(zone)
                     state.zones.insert(zone)

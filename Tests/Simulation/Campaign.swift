@@ -68,12 +68,11 @@ package struct Campaign: Sendable {
     }
 
     /// Runs one day with journals in memory.
-    /// - Parameter wrapJournal: wraps the gateway's journal, for a test that breaks an invariant on purpose.
     package static func play(
         _ scenario: Scenario, trace: ((String) -> Void)? = nil,
-        wrapJournal: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }
+        makeJournal: @escaping () -> MemoryJournal = { MemoryJournal() }
     ) throws -> World {
-        var world = try World(scenario) { wrapJournal(MemoryJournal()) }
+        var world = try World(scenario, makeJournal: makeJournal)
         world.trace = trace
         world.run()
         return world
