@@ -11,6 +11,16 @@ package protocol ScenarioJournal: Journal {
 
 extension ScenarioJournal {
     package func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
-        JournalTotals.days(entries, calendar)[day] ?? 0
+        entries.days(in: calendar)[day] ?? 0
+    }
+}
+
+extension [JournalEntry] {
+    /// Totals as a fold over the journal (invariant 3).
+    func days(in calendar: DayCalendar) -> [LocalDay: Int] {
+        reduce(into: [:]) { days, entry in
+            guard case .drink(let instant, _) = entry.verdict else { return }
+            days[calendar.day(of: instant), default: 0] += entry.amountMl
+        }
     }
 }

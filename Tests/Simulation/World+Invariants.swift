@@ -150,7 +150,7 @@ extension World {
             guard let record = try? DrinkRecord(decoding: raw), let instant = instant(record) else { continue }
             drunk[calendar.day(of: instant), default: 0] += record.amountMl
         }
-        let fold = JournalTotals.days(entries, calendar)
+        let fold = entries.days(in: calendar)
         if drunk.filter({ $0.value > 0 }) != fold {
             fail(.totals, "totals \(totalsText(fold)) differ from the drinks by day, \(totalsText(drunk))")
         }
@@ -171,7 +171,7 @@ extension World {
             case .notADrink: break
             }
         }
-        let days = JournalTotals.days(entries, DayCalendar(zone: scenario.zone))
+        let days = entries.days(in: DayCalendar(zone: scenario.zone))
         let stored = Set(entries.map(\.raw))
         let lost = overwritten.count { !stored.contains($0) && !acknowledgedElsewhere.contains($0) }
         let figures: [(name: String, expected: Int?, found: Int)] =
