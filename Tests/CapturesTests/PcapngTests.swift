@@ -157,15 +157,15 @@ import Testing
     }
 
     @Test func `packets of an interface with an unsupported link type are skipped and reported`() {
+        let ethernet = [UInt8](repeating: 0xAA, count: 60)
         let reading = Reading(
-            Self.section + Self.interface(1) + Self.interface(201) + Self.packet(0, ticks: 0, event_ethernet)
+            Self.section + Self.interface(1) + Self.interface(201) + Self.packet(0, ticks: 0, ethernet)
                 + Self.packet(1, ticks: 0, Self.event))
         #expect(reading.error == nil)
         #expect(reading.packets.map(\.packet.content) == [.unknown, .hci(.event)])
         #expect(reading.facts.remarks.count == 1)
         #expect(reading.facts.format?.linkType == .h4WithDirection)
     }
-    private var event_ethernet: [UInt8] { [UInt8](repeating: 0xAA, count: 60) }
 
     // MARK: interfaces as adapters, numbered again in each section
 

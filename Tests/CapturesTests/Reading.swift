@@ -78,12 +78,8 @@ func array(_ bytes: RawSpan) -> [UInt8] {
 
 /// Accepts `47 54 00` and `475400`.
 func bytes(_ text: String) -> [UInt8] {
-    let digits = text.utf8.filter { !$0.isBlank }.map { Character(UnicodeScalar($0)) }
+    let digits = Array(text.filter { !$0.isWhitespace })
     return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16) ?? 0 }
-}
-
-extension UInt8 {
-    var isBlank: Bool { self == 0x20 || self == 0x0A }
 }
 
 func be(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.bigEndian) { Array($0) } }

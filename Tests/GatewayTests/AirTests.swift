@@ -78,7 +78,7 @@ private struct Air: ScriptedPeer {
     @Test func `a device with an empty attribute table is removed and discovered again`() throws {
         var air = Air()
         air.instead = { request, air in
-            guard case .discover = request, !air.isForgotten else { return nil }
+            guard case .discover = request, air.discoveries < 2 else { return nil }
             return [(.milliseconds(1), .discovered([]))]
         }
         let (rig, report) = try polled(air, hasRadio: true)
@@ -145,8 +145,4 @@ private struct Air: ScriptedPeer {
         #expect(report.duration < .seconds(code == nil ? 35 : 15) && report.failure == nil)
         #expect(rig.written == [.register], "registration is requested once")
     }
-}
-
-extension Air {
-    fileprivate var isForgotten: Bool { discoveries > 1 }
 }

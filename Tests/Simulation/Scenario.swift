@@ -12,7 +12,7 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     package var faults = BottleFaults()
     /// The delay of each PDU in one direction.
     package var latency = Duration.milliseconds(2)
-    package var start = Scenario.defaultStart
+    package var start = Instant(seconds: 1_781_481_600)
     /// The zone of the host and of the bottle's clock.
     package var zone = Zone.utc
     /// A time server keeps the host's clock correct and reports this.
@@ -25,7 +25,6 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
 
     /// Limit of steps in one scenario, including repetitions.
     package static let stepLimit = 20_000
-    package static let defaultStart = Instant(seconds: 1_781_481_600)
 
     /// All deviations from a plain bottle and host, and one line per step.
     package var description: String {

@@ -251,12 +251,12 @@ package struct World {
 
     private mutating func control(_ action: ControlAction) {
         let before = bottle.flash
-        let isRight = bottle.clockIsRight(at: now)
+        let hasDate = bottle.status(at: now).clock.isPossible
         post(.bottle(.control(action)))
         guard case .sip = action, bottle.flash.nextNumber > before.nextNumber,
             let raw = bottle.flash.records.last?.bytes
         else { return }
-        written[raw] = (isRight, trueTime)
+        written[raw] = (hasDate, trueTime)
         let left = Set(bottle.flash.records.map(\.number))
         for lost in before.records where !left.contains(lost.number) { overwritten.insert(lost.bytes) }
     }
@@ -424,11 +424,6 @@ package struct World {
         violations.append(InvariantViolation(code: code, sentence: sentence))
         if isLogging { note("BROKEN: \(sentence)") }
     }
-}
-
-extension VirtualBottleMachine {
-    /// Whether the clock has a date.
-    fileprivate func clockIsRight(at now: MonotonicInstant) -> Bool { status(at: now).clock.isPossible }
 }
 
 extension PollReport {
