@@ -277,19 +277,21 @@ private struct Client {
         #expect(error.code == .refused && error.attError == 6)
     }
 
-    @Test(arguments: [
-        ("1B 03", "malformed"),
-        ("", "malformed"), ("1E 00", "malformed"),
-    ])
-    func `malformed PDUs without a request end the connection`(pdu: String, words: String) {
-        expectEnd(after: nil, pdu, words)
-    }
-
-    @Test(arguments: [
-        ("01 0A", "malformed Error Response")
-    ])
-    func `a malformed response ends the connection`(pdu: String, words: String) {
-        expectEnd(after: .read(handle: 3), pdu, words)
+    @Test(
+        arguments: [
+            (nil, "1B 03", "malformed"), (nil, "", "malformed"), (nil, "1E 00", "malformed"),
+            (.read(handle: 3), "01 0A", "malformed Error Response"),
+        ] as [(CentralRequest?, String, String)])
+    func `malformed PDUs end the connection, with and without a request`(
+        request: CentralRequest?, pdu: String, words: String
+    ) {
+        var client = Client()
+        if let request { _ = client.request(request) }
+        _ = client.receive(pdu)
+        guard case .disconnected(let error?)? = client.events.first else { Issue.record("\(client.events)"); return }
+        #expect(error.code == .protocolViolation)
+        #expect(error.description.contains(words))
+        #expect(client.isClosed && client.events.count == 1)
     }
 
     @Test(arguments: ["0B 01", "01 0A 03 00 01", "03 05 02", "13"])
@@ -365,16 +367,6 @@ private struct Client {
         ] { _ = client.receive(answer) }
         guard case .discovered(let services)? = client.events.first else { Issue.record("\(client.events)"); return }
         #expect(services.map(\.characteristics.count) == [1, 1])
-    }
-
-    private func expectEnd(after request: CentralRequest?, _ pdu: String, _ words: String) {
-        var client = Client()
-        if let request { _ = client.request(request) }
-        _ = client.receive(pdu)
-        guard case .disconnected(let error?)? = client.events.first else { Issue.record("\(client.events)"); return }
-        #expect(error.code == .protocolViolation)
-        #expect(error.description.contains(words))
-        #expect(client.isClosed && client.events.count == 1)
     }
 
     @Test func `a PDU longer than any MTU is malformed`() {
