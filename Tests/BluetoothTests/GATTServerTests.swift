@@ -92,7 +92,7 @@ import Testing
         ("a response to a server", "0B 01", ""),
         ("nothing at all", "", ""),
     ])
-    func tableAnswers(name: String, request: String, answer: String) throws {
+    func `a server answers valid and invalid PDUs as specified`(name: String, request: String, answer: String) throws {
         var conversation = try Conversation()
         #expect(conversation.exchange(request) == answer, "\(name)")
         #expect(!conversation.isClosed)

@@ -209,7 +209,7 @@ import Testing
             ("[GATT]\n#Channels = 3\nChannels=5\n[CSIS]\n", 5, true),
             ("", nil, false), ("[CSIS]\nChannels = 2\n", nil, false), ("[GATT]\nChannels = many\n", nil, false),
         ] as [(String, Int?, Bool)])
-    func channels(_ text: String, _ count: Int?, _ isSet: Bool) {
+    func `the number of EATT channels is read from main.conf`(_ text: String, _ count: Int?, _ isSet: Bool) {
         let found = BluetoothFacts.channels(in: text)
         #expect(found?.count == count && (found == nil || found?.isSet == isSet))
     }
