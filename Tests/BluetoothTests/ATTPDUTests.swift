@@ -32,9 +32,7 @@ private let vectors: [(String, ATTPDU)] = [
     ),
     (
         "09 07 02 00 02 03 00 00 2A 04 00 02 05 00 01 2A",
-        .readByTypeResponse([
-            ATTHandleValue(2, bytes("02 03 00 00 2A")), ATTHandleValue(4, bytes("02 05 00 01 2A")),
-        ])
+        .readByTypeResponse([ATTHandleValue(2, bytes("02 03 00 00 2A")), ATTHandleValue(4, bytes("02 05 00 01 2A"))])
     ),
     ("0A 03 00", .readRequest(handle: 3)),
     ("0B", .readResponse(value: [])),
@@ -46,9 +44,7 @@ private let vectors: [(String, ATTPDU)] = [
     ("10 01 00 FF FF 00 28", .readByGroupTypeRequest(ATTHandleRange(1, 0xFFFF), type: 0x2800)),
     (
         "11 06 01 00 05 00 00 18 06 00 09 00 01 18",
-        .readByGroupTypeResponse([
-            ATTGroupValue(1, 5, [0x00, 0x18]), ATTGroupValue(6, 9, [0x01, 0x18]),
-        ])
+        .readByGroupTypeResponse([ATTGroupValue(1, 5, [0x00, 0x18]), ATTGroupValue(6, 9, [0x01, 0x18])])
     ),
     ("12 16 00 01 00", .writeRequest(handle: 0x16, value: [1, 0])),
     ("13", .writeResponse),
@@ -71,9 +67,7 @@ private let vectors: [(String, ATTPDU)] = [
     ),
     (
         "23 0F 00 01 00 AA 11 00 02 00 BB CC",
-        .multipleNotification([
-            ATTHandleValue(0x0F, [0xAA]), ATTHandleValue(0x11, [0xBB, 0xCC]),
-        ])
+        .multipleNotification([ATTHandleValue(0x0F, [0xAA]), ATTHandleValue(0x11, [0xBB, 0xCC])])
     ),
     ("7F 01 02", .unknown(ATTOpcode(0x7F), parameters: [1, 2])),
     ("14", .unknown(ATTOpcode(0x14), parameters: [])),

@@ -47,9 +47,7 @@ import Testing
     ]
 
     @Test(arguments: directions)
-    func `direction words are parsed`(
-        _ word: String, _ kind: ValueFacts.Kind, _ direction: TrafficDirection
-    ) {
+    func `direction words are parsed`(_ word: String, _ kind: ValueFacts.Kind, _ direction: TrafficDirection) {
         let reading = Reading("1 \(word) FF02 00")
         #expect(Self.value(reading)?.kind == kind)
         #expect(reading.packets.first?.packet.direction == direction)

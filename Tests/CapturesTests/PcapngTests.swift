@@ -188,9 +188,7 @@ import Testing
         #expect(adapters(two + section + plain + named("b") + packet(1, 6) + packet(0, 6)) == [0, 1, 1, 0])
         let interfaces = section + named("a") + named("b")
         #expect(
-            adapters(interfaces + packet(1, 5) + interfaces + packet(0, 6) + interfaces + packet(1, 7)) == [
-                0, 1, 0,
-            ]
+            adapters(interfaces + packet(1, 5) + interfaces + packet(0, 6) + interfaces + packet(1, 7)) == [0, 1, 0]
         )
     }
 

@@ -14,13 +14,10 @@ private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -
         content = .linkLayer(
             .init(
                 rfChannel: kind & 1 == 0 ? nil : kind >> 1 & 0x3F, isDecrypted: flags & 0x10 != 0,
-                isCRCValid: flags & 0x20 == 0 ? nil : flags & 0x40 != 0,
-                phy: flags & 0x80 == 0 ? .le1M : .coded))
+                isCRCValid: flags & 0x20 == 0 ? nil : flags & 0x40 != 0, phy: flags & 0x80 == 0 ? .le1M : .coded))
     case "text":
         let peer = kind & 0x40 == 0 ? nil : BluetoothAddress(UInt64(kind & 3))
-        let travels: [ValueFacts.Kind] = [
-            .writeCommand, .writeRequest, .notification, .indication, .read,
-        ]
+        let travels: [ValueFacts.Kind] = [.writeCommand, .writeRequest, .notification, .indication, .read]
         content =
             kind & 0x80 != 0
             ? .connection(isStart: kind & 1 == 0, peer: peer)

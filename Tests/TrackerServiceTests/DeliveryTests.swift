@@ -26,8 +26,7 @@ import TrackerSupport
         func end() { for continuation in waiting.withLock({ $0 }) { continuation.resume() } }
     }
 
-    @Test
-    func `a notification is recorded with the channels that showed it`() async throws {
+    @Test func `a notification is recorded with the channels that showed it`() async throws {
         let (desktop, rejecting, broker, absent) = (
             MemorySink("desktop"), MemorySink("rejecting") { _ in false }, MemorySink("mqtt"),
             MemorySink("absent", isAvailable: false)
@@ -42,8 +41,7 @@ import TrackerSupport
         #expect(try fixture.tracker("12:01").state().remindersSent == 1)
     }
 
-    @Test
-    func `a notification that no channel showed is not counted`() async throws {
+    @Test func `a notification that no channel showed is not counted`() async throws {
         let rejecting = MemorySink("rejecting") { _ in false }
         for _ in 0..<3 {
             let report = try await fixture.tracker().deliver([rejecting])
@@ -58,8 +56,7 @@ import TrackerSupport
 
     /// The state for a broker must not say "disabled" because of a session's reminder that is private, nor count the
     /// session's changes.
-    @Test
-    func `the counters in the state do not reveal a hidden session`() async throws {
+    @Test func `the counters in the state do not reveal a hidden session`() async throws {
         _ = try fixture.tracker().startSession()
         for _ in 0..<2 { _ = try fixture.tracker("12:01").drink() }
         let blind = MemorySink("blind") { !$0.kind.isWaterline }
@@ -83,8 +80,7 @@ import TrackerSupport
         #expect(try fixture.tracker("12:04").state().withoutWaterline.hasSameContent(as: shared))
     }
 
-    @Test
-    func `a channel that hangs does not delay delivery to others`() async throws {
+    @Test func `a channel that hangs does not delay delivery to others`() async throws {
         let hanging = HangingSink()
         let report = try await fixture.tracker().deliver([hanging, MemorySink("desktop")])
         #expect(report.unseen.isEmpty)
@@ -92,8 +88,7 @@ import TrackerSupport
         hanging.end()
     }
 
-    @Test
-    func `notifications are delivered outside transactions`() async throws {
+    @Test func `notifications are delivered outside transactions`() async throws {
         let folder = try TemporaryFolder()
         let (own, other) = (
             try TrackerStore(path: folder.file("waterh.sqlite")), try TrackerStore(path: folder.file("waterh.sqlite"))
@@ -110,8 +105,7 @@ import TrackerSupport
         #expect(try other.preview(noon).snapshot.remindersSent == 1)
     }
 
-    @Test
-    func `an evaluation without a due notification writes nothing`() async throws {
+    @Test func `an evaluation without a due notification writes nothing`() async throws {
         let absent = MemorySink("absent", isAvailable: false)
         _ = try await fixture.tracker().deliver([absent])
         let before = try fixture.store.changeMark()
@@ -129,8 +123,7 @@ import TrackerSupport
         #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
     }
 
-    @Test
-    func `unread notifications are those since the last view`() async throws {
+    @Test func `unread notifications are those since the last view`() async throws {
         try await fixture.tracker("12:00").deliver([MemorySink("desktop")])
         #expect(try fixture.tracker("12:01").state().unread == 1 && fixture.tracker("11:59").state().unread == 0)
         try fixture.tracker("12:02").markNotificationsRead()
@@ -142,8 +135,7 @@ import TrackerSupport
         #expect(try printed.tracker("12:01").state().unread == 0, "a printed notification counts as read")
     }
 
-    @Test
-    func `a view recorded by a fast clock does not hide later notifications`() async throws {
+    @Test func `a view recorded by a fast clock does not hide later notifications`() async throws {
         try await fixture.tracker("12:00").deliver([MemorySink("desktop")])
         try fixture.tracker("2027-06-15T12:01").markNotificationsRead()
         #expect(try fixture.tracker("12:02").state().unread == 0)
@@ -153,8 +145,7 @@ import TrackerSupport
     }
 
     /// A10, B8: the loop sleeps until the exact second and sends the reminder once.
-    @Test
-    func `a service sends a due reminder within a second`() async throws {
+    @Test func `a service sends a due reminder within a second`() async throws {
         let fixture = fixture
         _ = try fixture.tracker("05:00").set([
             ("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.wake", "08:00"),
@@ -184,8 +175,7 @@ import TrackerSupport
         #expect(try deliveries.withLock { $0 } == [fixture.tracker("09:30").now.wholeSeconds])
     }
 
-    @Test
-    func `a service reacts to changes at once and reports each error once`() async throws {
+    @Test func `a service reacts to changes at once and reports each error once`() async throws {
         let wall = Mutex("12:00")
         let sink = MemorySink("desktop")
         let fixture = fixture

@@ -23,8 +23,7 @@ struct FollowingTests {
         }
     }
 
-    @Test
-    func `a write causes a few checks with growing pauses`() async throws {
+    @Test func `a write causes a few checks with growing pauses`() async throws {
         let (writes, write) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let pauses = Pauses()
         let looks = Mutex(0)
@@ -42,8 +41,7 @@ struct FollowingTests {
         await work.value
     }
 
-    @Test
-    func `changes by another process are detected at once`() async throws {
+    @Test func `changes by another process are detected at once`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("s.sqlite")
         let noon = try TrackerFixture().tracker().context

@@ -43,9 +43,7 @@ import Testing
 
     /// Credentials go to one server only, and a local file is not a response.
     @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "http://127.0.0.1:1/"])
-    func `redirects are not followed`(
-        to place: String
-    ) async throws {
+    func `redirects are not followed`(to place: String) async throws {
         let peer = try await WebPeer()
         try peer.rule(#"{"status": 302, "headers": {"Location": "\#(place)"}}"#, once: true)
         #expect(try await client.send(OutgoingRequest("GET", peer.url)).status == 302)
@@ -97,8 +95,7 @@ import Testing
 
     @Test func `a request fails when no server listens`() async throws {
         let port = try Broker.freePort()
-        let failure = await Self.failure(
-            client, OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic"))
+        let failure = await Self.failure(client, OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic"))
         #expect(failure?.kind == .unreachable)
         #expect(
             failure?.sentence.contains("http://127.0.0.1:\(port)") == true

@@ -85,8 +85,7 @@ import TrackerService
         #expect(try tracker.state().drinkCount == 0 && tracker.contents().sessions == 0)
     }
 
-    @Test
-    func `an edit of a session entry in millilitres is rejected`() throws {
+    @Test func `an edit of a session entry in millilitres is rejected`() throws {
         let fixture = try TrackerFixture()
         _ = try fixture.tracker("20:00").startSession()
         _ = try fixture.tracker("20:01").drink()

@@ -10,8 +10,7 @@ import TrackerSupport
 
     init() throws { fixture = try TrackerFixture() }
 
-    @Test
-    func `drinks are logged, changed, deleted and undone with the new state`() throws {
+    @Test func `drinks are logged, changed, deleted and undone with the new state`() throws {
         let logged = try fixture.tracker("10:00").logDrink(.ml(250))
         #expect(logged.drink.ml == 250 && logged.state.pace.dailyTotalMl == 250)
         #expect(
@@ -33,8 +32,7 @@ import TrackerSupport
         #expect(reset.deleted.count == 2 && reset.state.pace.dailyTotalMl == 0)
     }
 
-    @Test
-    func `an edited drink stays on its day`() throws {
+    @Test func `an edited drink stays on its day`() throws {
         let tracker = try fixture.tracker("12:00")
         _ = try tracker.logDrink(.ml(250), at: tracker.moment("2026-06-13T23:50"))
         for (number, (typed, day, instant)) in [
@@ -54,8 +52,7 @@ import TrackerSupport
         #expect(try Amount(text)?.millilitres(settings) == ml)
     }
 
-    @Test
-    func `a session starts, logs, ends and is sealed`() throws {
+    @Test func `a session starts, logs, ends and is sealed`() throws {
         _ = try fixture.tracker("19:00").setUp([], notifications: "skipped")
         #expect(try fixture.tracker("20:00").startSession().started)
         #expect(try !fixture.tracker("20:01").startSession().started)
@@ -79,8 +76,7 @@ import TrackerSupport
             ])
     }
 
-    @Test
-    func `settings are changed all or none`() throws {
+    @Test func `settings are changed all or none`() throws {
         let tracker = try fixture.tracker()
         let setUp = try tracker.setUp([("hydration.goalMl", "2000")], notifications: "skipped")
         #expect(setUp.isFirst && setUp.presets?.count == 5)
@@ -95,8 +91,7 @@ import TrackerSupport
         #expect(try tracker.settings().lines.count == Settings.catalogue.count)
     }
 
-    @Test
-    func `the history reports days, weeks, months and the streak`() throws {
+    @Test func `the history reports days, weeks, months and the streak`() throws {
         _ = try fixture.tracker("2026-06-14T12:00").logDrink(.ml(2000))
         _ = try fixture.tracker("2026-06-14T13:00").logDrink(.ml(600))
         let tracker = try fixture.tracker()
@@ -160,8 +155,7 @@ import TrackerSupport
         #expect(!sink.delivered.dropFirst(before).contains { $0.kind.id.hasPrefix("waterline") })
     }
 
-    @Test
-    func `a preset's estimate follows size and strength, and tokens are stored as hashes`() throws {
+    @Test func `a preset's estimate follows size and strength, and tokens are stored as hashes`() throws {
         let tracker = try fixture.tracker()
         let added = try tracker.addPreset("Stout", PresetValues(type: .beer, sizeOz: 12, abv: 5))
         #expect(added.standardDrinkEstimate == 1)
@@ -178,8 +172,7 @@ import TrackerSupport
     }
 
     /// B8: whichever interface makes the change.
-    @Test
-    func `every change runs the tasks after a commit`() async throws {
+    @Test func `every change runs the tasks after a commit`() async throws {
         _ = try fixture.tracker("07:00").set([("reminders.backOnTrack", "true")])
         func delivered(_ wall: String) async throws -> [NotificationKind] {
             let sink = MemorySink()

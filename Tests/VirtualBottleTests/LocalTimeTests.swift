@@ -16,9 +16,7 @@ import Testing
     }
 
     @Test(
-        arguments: [
-            (0, "2000-01-01T00:00:00"), (825_459_675_999, "2026-02-26T22:21:15"), (-1, "2255-12-31T23:59:59"),
-        ])
+        arguments: [(0, "2000-01-01T00:00:00"), (825_459_675_999, "2026-02-26T22:21:15"), (-1, "2255-12-31T23:59:59")])
     func `known local times are converted`(_ milliseconds: Int64, _ text: String) {
         let clock = LocalTime(milliseconds: milliseconds).clock
         #expect(clock.description == text)
