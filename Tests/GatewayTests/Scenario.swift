@@ -24,10 +24,12 @@ func drinks(_ count: Int) -> [[UInt8]] {
 
 /// Payload of a Boost's snapshot with the published offsets: battery 87 %, the given clock, charging.
 func boostSnapshot(clock: [UInt8] = [0x1A, 2, 2, 22, 30, 0], goal: Int = 2000, amount: Int = 0) -> [UInt8] {
-    [2, 2, 87] + [7, 3] + clock + [3, 5, UInt8(goal >> 8), UInt8(goal & 0xFF)] + [
-        3, 4, UInt8(amount >> 8), UInt8(amount & 0xFF),
+    let entries: [[UInt8]] = [
+        [2, 2, 87], [7, 3] + clock, [3, 5, UInt8(goal >> 8), UInt8(goal & 0xFF)],
+        [3, 4, UInt8(amount >> 8), UInt8(amount & 0xFF)], [3, 0x40, 1, 7], [1, 0x41], [2, 0x17, 1],
+        [7, 0x26, 0, 8, 0, 20, 0, 60], [2, 0x1B, 1],
     ]
-        + [3, 0x40, 1, 7] + [1, 0x41] + [2, 0x17, 1] + [7, 0x26, 0, 8, 0, 20, 0, 60] + [2, 0x1B, 1]
+    return Array(entries.joined())
 }
 
 /// A bottle on a link that changes its answers.
