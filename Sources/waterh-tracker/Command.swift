@@ -7,7 +7,7 @@ import TrackerService
 
 @main
 enum Main {
-    static func main() async { await CommandRunner.main(Command.self) }
+    static func main() async { await CommandRunner.main(Command.self, advice: Advice.about) }
 }
 
 struct Command: ParsableCommand {
@@ -29,7 +29,7 @@ struct Command: ParsableCommand {
         defaultSubcommand: Status.self)
 }
 
-/// A subcommand on the store. It converts every error to a message and an exit code.
+/// A subcommand on the store.
 protocol StoreCommand: AsyncParsableCommand {
     var options: StoreOptions { get }
     /// The access to the store. With `.reading`, the subcommand creates, migrates and changes nothing.
@@ -41,19 +41,8 @@ extension StoreCommand {
     var access: TrackerStore.Access { .writing }
 
     func run() async throws {
-        do {
-            if let command = self as? any ServiceCommand, try command.executeByService() { return }
-            try await run(CommandContext(options, for: access))
-        } catch {
-            throw Failures.explained(error)
-        }
-    }
-}
-
-enum Failures {
-    /// Converts a known error to a message, an exit code (CLI spec C2) and advice.
-    static func explained(_ error: any Error) -> any Error {
-        (error as? any Problem).map { CommandFailure($0, advice: Advice.about($0)) } ?? error
+        if let command = self as? any ServiceCommand, try command.executeByService() { return }
+        try await run(CommandContext(options, for: access))
     }
 }
 
@@ -137,9 +126,7 @@ struct LoggedEntry: Decodable {
 
 /// Advice of the command line by error code.
 enum Advice {
-    static func about(_ problem: any Problem) -> String? { about(code: problem.code) }
-
-    static func about(code: String) -> String? {
+    static func about(_ code: String) -> String? {
         switch code {
         case "noSuchDrink": "See the numbers with: waterh-tracker history --day today"
         case "noSuchEntry": "See them with: waterh-tracker session show"

@@ -154,7 +154,7 @@ struct ServiceConnection {
         guard location.isDenied(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else {
             return nil
         }
-        socket = ServiceSocket(path: ServiceSocket.path(forStore: location.path)) { Advice.about(code: $0) }
+        socket = ServiceSocket(path: ServiceSocket.path(forStore: location.path)) { Advice.about($0) }
         guard socket.isAnswering else { return nil }
     }
 

@@ -59,6 +59,10 @@ final class ChangeLines: Sendable {
         TextOutput.standard.flush()
     }
 
+    func warning(of error: any Error) {
+        warning((error as? any Problem).map { "\(CommandFailure($0, advice: Advice.about($0.code)))" } ?? "\(error)")
+    }
+
     /// Prints the warning as one line; `nil` after a success, so that the next warning is printed.
     func warning(_ text: String?) {
         let text = text.map { Escaping.replacing($0, ["\n": " "]) }
@@ -87,7 +91,7 @@ struct StatusFollow: Sendable {
                 lines.line(line)
                 return state.validFor / Machine.speed
             } catch {
-                lines.warning("\(Failures.explained(error))")
+                lines.warning(of: error)
                 return DayObserver.longestPause
             }
         }
@@ -169,7 +173,7 @@ struct DrinkStream: Sendable {
             } catch is OutputFile.ReaderClosed {
                 // The output was closed. Another task ends the command.
             } catch {
-                lines.warning("\(Failures.explained(error))")
+                lines.warning(of: error)
                 return DayObserver.longestPause
             }
             // Drinks do not change by time.

@@ -127,26 +127,10 @@ struct Setup: AsyncParsableCommand {
     enum Notifications: String, ExpressibleByArgument, CaseIterable { case enable, skip }
 
     func run() async throws {
-        do {
-            // Open for reading during the questions, so that cancelling creates no store.
-            let reading = try CommandContext(options, for: .reading, isQuiet: true)
-            // If only the service can open the store, opening for writing fails. Report that before any question.
-            if reading.service != nil { _ = try CommandContext(options, for: .writing) }
-            let answers = try await answers(reading)
-            // The store is written from here on.
-            try finish(CommandContext(options, for: .writing), answers)
-        } catch {
-            throw Failures.explained(error)
-        }
-    }
-
-    private struct Answers {
-        var isFirst: Bool
-        var changes: [(name: String, text: String)]
-        var notifications: String
-    }
-
-    private func answers(_ context: CommandContext) async throws -> Answers {
+        // Open for reading during the questions, so that cancelling creates no store.
+        let context = try CommandContext(options, for: .reading, isQuiet: true)
+        // If only the service can open the store, opening for writing fails. Report that before any question.
+        if context.service != nil { _ = try CommandContext(options, for: .writing) }
         var changes = zip(TrackerAPI.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
         // Validate the given settings before any question.
@@ -166,17 +150,14 @@ struct Setup: AsyncParsableCommand {
         }
         let (result, choice) = try await allowNotifications(context, asksQuestions: isFirst && asksQuestions)
         if let choice { changes.append(("notify.desktop", choice == .enable ? "true" : "false")) }
-        return Answers(isFirst: isFirst, changes: changes, notifications: result)
-    }
-
-    private func finish(_ context: CommandContext, _ answers: Answers) throws {
-        try context.printReport(context.tracker.setUp(answers.changes, notifications: answers.notifications)) {
-            report in
-            ["\(answers.isFirst ? "Set up" : "Already set up"):"]
+        // The store is written from here on.
+        let writing = try CommandContext(options, for: .writing)
+        try writing.printReport(writing.tracker.setUp(changes, notifications: result)) { report in
+            ["\(isFirst ? "Set up" : "Already set up"):"]
                 + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
                 + [
                     "  presets".padded(33) + (report.presets ?? []).map(\.name).joined(separator: ", "), "",
-                    answers.notifications, "",
+                    result, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
                     "For the HTTP API, create a token: waterh-tracker token new",
                 ]

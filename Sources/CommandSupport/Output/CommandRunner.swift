@@ -5,13 +5,16 @@ import TrackerCore
 /// Runs a command from its arguments to its exit code.
 package enum CommandRunner {
     /// Runs the command, flushes standard output and exits. ArgumentParser's exit code 64 becomes 2.
-    package static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
+    /// - Parameter advice: returns the program's advice for the code of a problem.
+    package static func main<Root: ParsableCommand>(
+        _ root: Root.Type, advice: (_ code: String) -> String? = { _ in nil }
+    ) async -> Never {
         // A write to a closed pipe must fail instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
         raiseDescriptorLimit()
         unblock([SIGINT, SIGTERM, SIGHUP])
-        let status = await run(root, Array(CommandLine.arguments.dropFirst()))
+        let status = await run(root, Array(CommandLine.arguments.dropFirst()), advice: advice)
         TextOutput.standard.flush()
         guard let error = TextOutput.standard.writeError else { exit(status) }
         Diagnostics.error(
@@ -55,7 +58,9 @@ package enum CommandRunner {
     }
 
     /// Like `main`, but returns the exit code.
-    package static func run<Root: ParsableCommand>(_ root: Root.Type, _ arguments: [String]) async -> Int32 {
+    package static func run<Root: ParsableCommand>(
+        _ root: Root.Type, _ arguments: [String], advice: (_ code: String) -> String? = { _ in nil }
+    ) async -> Int32 {
         do {
             try checkSubcommand(arguments.first ?? "", of: root)
             var command = try root.parseAsRoot(arguments)
@@ -66,7 +71,8 @@ package enum CommandRunner {
             }
             return ExitStatus.done.rawValue
         } catch {
-            return report(error, root)
+            let failure = (error as? any Problem).map { CommandFailure($0, advice: advice($0.code)) }
+            return report(failure ?? error, root)
         }
     }
 
@@ -80,7 +86,7 @@ package enum CommandRunner {
     }
 
     private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type) -> Int32 {
-        if let failure = error as? CommandFailure ?? (error as? any Problem).map({ CommandFailure($0) }) {
+        if let failure = error as? CommandFailure {
             Diagnostics.error(failure.sentence, advice: failure.advice)
             return failure.status.rawValue
         }
