@@ -55,7 +55,7 @@ struct Adopt: AsyncParsableCommand {
             throw Adoption.belongsToOther(identity)
         }
         var choice = AdoptionChoice(mode: mode)
-        if mode == nil, other == nil, !json, Adoption.isInteractive { choice = try await Adoption.choice() }
+        if mode == nil, other == nil, !json, TextOutput.isInteractive { choice = try await Adoption.choice() }
         let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
         let isNew = try provider.tracker().adopt(identity, as: other, choice)
         _ = try? ServiceSocket(path: ServiceSocket.path(forStore: store.path), limitSeconds: 2).post("/api/v1/poll")

@@ -50,9 +50,6 @@ enum Adoption {
 
     // MARK: - Questions
 
-    /// Whether a user can answer questions: standard input and standard output are terminals.
-    static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal }
-
     /// Scans, lists the bottles in range, asks the user to choose, and adopts the bottle.
     static func chooseBottle(_ driver: GatewayDriver, _ provider: StoreProvider) async throws {
         var options = try await provider.pollOptions(dialect: nil)

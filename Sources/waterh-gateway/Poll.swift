@@ -32,7 +32,7 @@ struct Poll: AsyncParsableCommand {
         let needsAdoption = hasNeighbours && Adoption.adoptedBottles(store).isEmpty
         let isNamed = link.selectedBottle != nil || !file.bottles.isEmpty
         let isUnadopted = needsAdoption && !isNamed
-        guard !isUnadopted || Adoption.isInteractive && !json else { throw Adoption.missing(link: self.link.link) }
+        guard !isUnadopted || TextOutput.isInteractive && !json else { throw Adoption.missing(link: self.link.link) }
         let driver = GatewayDriver(link: try link.open(), clock: .system(wall: { Machine.now() }))
         let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
         if isUnadopted {
@@ -40,7 +40,7 @@ struct Poll: AsyncParsableCommand {
                 await driver.close()
                 throw error
             }
-        } else if needsAdoption, Adoption.isInteractive, !json {
+        } else if needsAdoption, TextOutput.isInteractive, !json {
             try provider.tracker().choose(try await Adoption.choice())
         }
         var options = try await provider.pollOptions(dialect: storeOptions.dialect ?? file.dialect)

@@ -25,7 +25,7 @@ struct Check: StoreCommand {
         if doctor { return try await Doctor.run(context) }
         for report in try context.tracker.importInbox() {
             if report.trouble == nil {
-                context.console.line(report.summary)
+                TextOutput.standard.line(report.summary)
             } else {
                 Diagnostics.warning(report.summary)
             }
@@ -36,7 +36,7 @@ struct Check: StoreCommand {
     }
 
     private func deliver(_ context: CommandContext) async throws -> CheckReport {
-        let output = OutputSink(show: show, isJSON: context.isJSON, console: context.console)
+        let output = OutputSink(show: show, isJSON: context.isJSON)
         let desktop = await TrackerDesktop.open(store: context.path) { Diagnostics.line($0) }
         let (tracker, shown) = (context.tracker, TrackerDesktop.memory(store: context.path))
         let buffered = BufferedSink(
@@ -47,9 +47,9 @@ struct Check: StoreCommand {
         let sinks: [any NotificationSink] = [buffered, output]
         let report = try await context.tracker.deliver(sinks)
         if context.isJSON {
-            context.console.line(try TrackerAPI.json(report))
+            TextOutput.standard.line(try TrackerAPI.json(report))
         } else if report.notifications.isEmpty {
-            context.console.line("No notification is due. \(report.state.pace.statusText)")
+            TextOutput.standard.line("No notification is due. \(report.state.pace.statusText)")
         }
         return report
     }
@@ -105,7 +105,7 @@ private enum Doctor {
         try context.printReport(report) { _ in
             var lines: [String] = []
             for finding in findings {
-                let mark = finding.ok ? context.console.paint("ok  ", .green) : context.console.paint("warn", .amber)
+                let mark = finding.ok ? Console.paint("ok  ", .green) : Console.paint("warn", .amber)
                 lines.append("\(mark) \(finding.name.padded(14)) \(finding.detail)")
                 if let advice = finding.advice { lines.append("     " + advice) }
             }
@@ -234,12 +234,9 @@ struct OutputSink: NotificationSink {
     private let hasReader: Bool
     /// Whether the notification is part of the JSON object that is printed afterwards.
     private let isJSON: Bool
-    private let console: Console
 
-    init(show: Bool, isJSON: Bool, console: Console) {
-        hasReader = show || TextOutput.standard.isTerminal
-        self.isJSON = isJSON
-        self.console = console
+    init(show: Bool, isJSON: Bool) {
+        (hasReader, self.isJSON) = (show || TextOutput.standard.isTerminal, isJSON)
     }
 
     func canShow() async -> Bool { hasReader }
@@ -248,8 +245,8 @@ struct OutputSink: NotificationSink {
     /// counts at once, even if the write then fails.
     func deliver(_ notification: TrackerNotification) async -> Bool {
         guard !isJSON else { return true }
-        console.line(notification.title)
-        if !notification.body.isEmpty { console.line("  \(notification.body)") }
+        TextOutput.standard.line(notification.title)
+        if !notification.body.isEmpty { TextOutput.standard.line("  \(notification.body)") }
         TextOutput.standard.flush()
         return !TextOutput.standard.isClosed
     }
@@ -312,7 +309,7 @@ struct WhyCommand: StoreCommand {
 
     private func lines(_ reminder: Explanation.Reminder, _ context: CommandContext) -> [String] {
         let title = Self.title(reminder.kind).padded(24)
-        let head = reminder.isSent ? context.console.paint("\(title) due", .green) : "\(title) not due"
+        let head = reminder.isSent ? Console.paint("\(title) due", .green) : "\(title) not due"
         // For a due reminder, all conditions are listed, because all of them hold.
         let shown = all || reminder.isSent ? reminder.conditions : reminder.failingConditions
         return [head]

@@ -48,12 +48,12 @@ extension StoreCommand {
 
 /// Requests confirmation of an irreversible action.
 enum Confirmation {
-    static func ask(_ question: String, isConfirmed: Bool, console: Console) throws {
+    static func ask(_ question: String, isConfirmed: Bool) throws {
         guard !isConfirmed else { return }
-        guard console.isInteractive else {
+        guard TextOutput.isInteractive else {
             throw CommandFailure(.refused, "not confirmed: \(question)", advice: "Nothing was changed. Add --yes.")
         }
-        console.prompt("\(question) [y/N] ")
+        TextOutput.standard.prompt("\(question) [y/N] ")
         guard readLine().flatMap(Bool.init(answer:)) == true else {
             throw Refusal("declined", "Nothing was changed.")
         }
@@ -88,10 +88,10 @@ extension ServiceCommand {
         let request = try request(reading)
         let response = try service.socket.post("/api/v1/\(request.target)", .object(request.body))
         if options.json {
-            Console().line(String(decoding: response, as: UTF8.self))
+            TextOutput.standard.line(String(decoding: response, as: UTF8.self))
         } else {
             let context = try reading()
-            for line in try text(response, context) { context.console.line(line) }
+            for line in try text(response, context) { TextOutput.standard.line(line) }
         }
         return true
     }

@@ -34,11 +34,10 @@ struct StoreOptions: ParsableArguments {
     var config: String? { location.config }
 }
 
-/// The application API of an open store, with a console.
+/// The application API of an open store.
 struct CommandContext {
     let location: StoreLocation
     let tracker: TrackerAPI
-    let console: Console
     let isJSON: Bool
     /// The service that owns the store, if this user cannot open it. The application API then reads a copy of the day.
     let service: ServiceConnection?
@@ -62,7 +61,6 @@ struct CommandContext {
         }
         tracker = try opening.context(for: access)
         fixedTime = try opening.fixedTime(tracker.store)
-        console = Console()
         isJSON = options.json
         if !isQuiet { for remark in try Self.remarks(tracker.store, location) { Diagnostics.warning(remark) } }
     }
@@ -82,9 +80,9 @@ struct CommandContext {
     /// Prints one JSON object with sorted keys, or text.
     func printReport<Report: Encodable>(_ report: Report, _ lines: (Report) throws -> [String]) throws {
         if isJSON {
-            console.line(try TrackerAPI.json(report))
+            TextOutput.standard.line(try TrackerAPI.json(report))
         } else {
-            for line in try lines(report) { console.line(line) }
+            for line in try lines(report) { TextOutput.standard.line(line) }
         }
     }
 

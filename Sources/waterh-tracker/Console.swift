@@ -3,31 +3,14 @@ import Foundation
 import TrackerCore
 
 /// Text and small graphics for a terminal; plain text in a pipe or with `NO_COLOR`.
-struct Console {
+enum Console {
     /// Whether standard output is a terminal with colour.
-    let hasGraphics: Bool
-    /// Whether the user can answer a question.
-    let isInteractive: Bool
+    private static let hasGraphics =
+        TextOutput.standard.isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-    init() {
-        let isColourAllowed = (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
-        hasGraphics = TextOutput.standard.isTerminal && isColourAllowed
-        isInteractive = isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal
-    }
+    static func paint(_ text: String, _ colour: TextColour) -> String { hasGraphics ? colour.paint(text) : text }
 
-    func line(_ text: String) { TextOutput.standard.line(text) }
-
-    func prompt(_ text: String) {
-        TextOutput.standard.prompt(text)
-    }
-
-    typealias Colour = TextColour
-
-    func paint(_ text: String, _ colour: Colour) -> String {
-        hasGraphics ? colour.paint(text) : text
-    }
-
-    func colour(_ urgency: Urgency) -> Colour {
+    static func colour(_ urgency: Urgency) -> TextColour {
         switch urgency {
         case .onTrack: .blue
         case .attention: .amber
@@ -36,7 +19,7 @@ struct Console {
     }
 
     /// A horizontal bar with a marker at the expected progress; `nil` without graphics.
-    func bar(_ progress: Double, marker: Double? = nil, width: Int = 24, _ colour: Colour) -> String? {
+    static func bar(_ progress: Double, marker: Double? = nil, width: Int = 24, _ colour: TextColour) -> String? {
         guard hasGraphics else { return nil }
         let filled = cells(progress, width)
         let marked = marker.map { min(width - 1, cells($0, width)) }
@@ -45,12 +28,12 @@ struct Console {
     }
 
     /// The ring as one character: empty, a quarter, half, three quarters or full.
-    func ring(_ progress: Double) -> String? {
+    static func ring(_ progress: Double) -> String? {
         hasGraphics ? ["○", "◔", "◑", "◕", "●"][progress >= 1 ? 4 : min(3, cells(progress, 4))] : nil
     }
 
     /// A chart with one character per value.
-    func sparkline(_ values: [Int?], maximum: Int) -> String? {
+    static func sparkline(_ values: [Int?], maximum: Int) -> String? {
         guard hasGraphics else { return nil }
         let blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
         return values.map { value in
@@ -59,14 +42,14 @@ struct Console {
     }
 
     /// A horizontal gauge: the centre in the middle, higher values to the right.
-    func gauge(_ position: Double, isWarning: Bool, width: Int = 25) -> String? {
+    static func gauge(_ position: Double, isWarning: Bool, width: Int = 25) -> String? {
         guard hasGraphics else { return nil }
         let at = min(width - 1, max(0, cells(position, width)))
         let text = (0..<width).map { $0 == at ? "◆" : $0 == width / 2 ? "┼" : "─" }.joined()
         return paint(text, isWarning ? .amber : .blue)
     }
 
-    private func cells(_ share: Double, _ width: Int) -> Int {
+    private static func cells(_ share: Double, _ width: Int) -> Int {
         share.isFinite ? Int(min(1, max(0, share)) * Double(width)) : 0
     }
 }

@@ -130,7 +130,7 @@ struct Purge: StoreCommand {
     @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
 
     func run(_ context: CommandContext) async throws {
-        try Confirmation.ask("Delete everything in \(context.path)?", isConfirmed: yes, console: context.console)
+        try Confirmation.ask("Delete everything in \(context.path)?", isConfirmed: yes)
         let report = try await context.tracker.purge()
         TrackerDesktop.memory(store: context.tracker.path).removeAll()
         let count = try context.tracker.staleTopicCount()
@@ -236,7 +236,7 @@ struct Restore: StoreCommand {
         }
         let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path) {
             guard try context.store.isUsed() else { return }
-            try Confirmation.ask("Replace everything in \(context.path)?", isConfirmed: yes, console: context.console)
+            try Confirmation.ask("Replace everything in \(context.path)?", isConfirmed: yes)
         }
         StoreLocation.report(removedSettings: removed)
         try context.printReport(contents) { contents in

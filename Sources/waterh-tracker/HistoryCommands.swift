@@ -108,8 +108,8 @@ private enum WeekView {
         let name = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday]
         guard let record else { return "\(name) \(day)" }
         let share = record.goalMl > 0 ? Double(record.totalMl) / Double(record.goalMl) : 0
-        let colour: Console.Colour = record.isMet ? .green : .blue
-        let bar = context.console.bar(share, width: 20, colour).map { $0 + "  " } ?? ""
+        let colour: TextColour = record.isMet ? .green : .blue
+        let bar = Console.bar(share, width: 20, colour).map { $0 + "  " } ?? ""
         return "\(name) \(day)  \(bar)\(context.amount(record.totalMl).aligned(8)) / \(context.amount(record.goalMl))"
             + (record.isMet ? "  met" : "")
     }
@@ -125,7 +125,7 @@ private enum MonthView {
         var lines = ["\(first.description.prefix(7))", (0..<7).map { names[(firstDay + $0) % 7].padded(5) }.joined()]
         var row = String(repeating: " ", count: 5 * ((first.weekday - firstDay + 7) % 7))
         for (day, record) in days.map({ ($0.day, $0.record) }) {
-            row += cell(day, record, context.console)
+            row += cell(day, record)
             if (day.weekday - firstDay + 7) % 7 == 6 {
                 lines.append(row)
                 row = ""
@@ -133,7 +133,7 @@ private enum MonthView {
         }
         if !row.isEmpty { lines.append(row) }
         let totals = days.map { $0.record?.totalMl }
-        if let sparkline = context.console.sparkline(totals, maximum: totals.compactMap(\.self).max() ?? 1) {
+        if let sparkline = Console.sparkline(totals, maximum: totals.compactMap(\.self).max() ?? 1) {
             lines.append(sparkline)
         }
         let sum = totals.reduce(0) { $0 + ($1 ?? 0) }
@@ -143,13 +143,13 @@ private enum MonthView {
         ]
     }
 
-    private static func cell(_ day: LocalDay, _ record: DayRecord?, _ console: Console) -> String {
+    private static func cell(_ day: LocalDay, _ record: DayRecord?) -> String {
         let number = String(day.day).aligned(2)
         guard let record else { return "\(number)   " }
         return switch record.dayClass {
-        case .met: console.paint("\(number)#", .green) + "  "
-        case .partial: console.paint("\(number)+", .blue) + "  "
-        case .none: console.paint("\(number).", .grey) + "  "
+        case .met: Console.paint("\(number)#", .green) + "  "
+        case .partial: Console.paint("\(number)+", .blue) + "  "
+        case .none: Console.paint("\(number).", .grey) + "  "
         }
     }
 }

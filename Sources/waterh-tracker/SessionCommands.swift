@@ -109,7 +109,7 @@ struct SessionCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             _ = try context.tracker.activeSession()
-            try Confirmation.ask("End this session?", isConfirmed: yes, console: context.console)
+            try Confirmation.ask("End this session?", isConfirmed: yes)
             try context.printReport(context.tracker.endSession(atLastLog: at == .lastLog)) {
                 ["Session ended."] + (try SessionText.lines($0, context))
             }
@@ -197,7 +197,7 @@ enum SessionText {
     }
 
     private static func warning(_ state: WaterlineState, _ context: CommandContext) -> [String] {
-        state.isWarning ? [context.console.paint(WaterlineState.warningText, .amber)] : []
+        state.isWarning ? [Console.paint(WaterlineState.warningText, .amber)] : []
     }
 
     static func lines(_ view: SessionView, _ context: CommandContext) throws -> [String] {
@@ -208,7 +208,7 @@ enum SessionText {
                 + (session.endTime.map(context.dateTime) ?? "now")
                 + " (\(SessionSummary.text(session.elapsed(at: context.now))))"
         ]
-        if let gauge = context.console.gauge(state.gauge, isWarning: state.isWarning) { lines.append("  " + gauge) }
+        if let gauge = Console.gauge(state.gauge, isWarning: state.isWarning) { lines.append("  " + gauge) }
         if let summary = session.computedSummary {
             lines.append(
                 "  \(counted(summary.drinks, "drink")) (\(Amounts.decimal(summary.standardDrinks)) standard), "

@@ -137,11 +137,11 @@ struct Setup: AsyncParsableCommand {
         var settings = try context.store.settings()
         for change in changes { try settings.set(change.name, to: change.text) }
         let isFirst = try context.tracker.isFirstVisit()
-        let asksQuestions = !yes && !context.isJSON && context.console.isInteractive
+        let asksQuestions = !yes && !context.isJSON && TextOutput.isInteractive
         if isFirst, !context.isJSON {
-            context.console.line(context.console.paint(Onboarding.welcome, .bold))
-            context.console.line(Onboarding.guardrail)
-            context.console.line("")
+            TextOutput.standard.line(Console.paint(Onboarding.welcome, .bold))
+            TextOutput.standard.line(Onboarding.guardrail)
+            TextOutput.standard.line("")
         }
         if isFirst, asksQuestions { changes += try ask(context, except: changes.map(\.name)) }
         // The unit chosen for sessions also becomes the unit of the day, unless the day has its own.
@@ -178,7 +178,7 @@ struct Setup: AsyncParsableCommand {
             while true {
                 let value = settings.value(of: name) ?? .null
                 let choice = value == .flag(true) ? "Y/n" : value == .flag(false) ? "y/N" : value.text
-                context.console.prompt("\(question) [\(choice)] ")
+                TextOutput.standard.prompt("\(question) [\(choice)] ")
                 guard let answer = readLine() else { throw Self.unanswered() }
                 guard !answer.isEmpty else { break }
                 do {
@@ -186,7 +186,7 @@ struct Setup: AsyncParsableCommand {
                     changes.append((name, answer))
                     break
                 } catch {
-                    context.console.line("\(error)")
+                    TextOutput.standard.line("\(error)")
                 }
             }
         }
@@ -205,7 +205,7 @@ struct Setup: AsyncParsableCommand {
     ) {
         var choice = notifications
         if choice == nil, asksQuestions {
-            context.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
+            TextOutput.standard.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
             guard let answer = readLine() else { throw Self.unanswered() }
             choice = answer.lowercased().hasPrefix("s") || Bool(answer: answer) == false ? .skip : .enable
         }

@@ -59,12 +59,12 @@ struct Status: StoreCommand {
         }
         let snapshot = try context.tracker.state()
         if effectiveFormat == .json {
-            return context.console.line(
+            return TextOutput.standard.line(
                 try TrackerAPI.json(
                     OwnerStatus(snapshot: snapshot, publisherErrors: try context.store.publisherErrors())))
         }
-        if let line = try line(TrackerAPI.json(snapshot)) { return context.console.line(line) }
-        for line in try StatusText.lines(snapshot, context) { context.console.line(line) }
+        if let line = try line(TrackerAPI.json(snapshot)) { return TextOutput.standard.line(line) }
+        for line in try StatusText.lines(snapshot, context) { TextOutput.standard.line(line) }
     }
 
     /// The output of a format with one line.
@@ -84,23 +84,22 @@ extension StatusText {
 
     static func lines(_ snapshot: TrackerSnapshot, _ context: CommandContext) throws -> [String] {
         let pace = snapshot.pace
-        let console = context.console
-        let colour = console.colour(pace.displayUrgency)
+        let colour = Console.colour(pace.displayUrgency)
         let summary =
             try context.store.hasBeenUsed()
-            ? console.paint(snapshot.behindText, colour) : "Welcome. Set your goal and hours with: waterh-tracker setup"
+            ? Console.paint(snapshot.behindText, colour) : "Welcome. Set your goal and hours with: waterh-tracker setup"
         let amount = snapshot.amountText
         let expected = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
-        let bar = console.bar(pace.progress, marker: expected, colour)
-        let graphics = [console.ring(pace.progress), bar].compactMap(\.self)
+        let bar = Console.bar(pace.progress, marker: expected, colour)
+        let graphics = [Console.ring(pace.progress), bar].compactMap(\.self)
         var lines = [
-            "\(console.paint(snapshot.greeting, .bold))  \(context.dateTime(context.now)) \(snapshot.zone)",
+            "\(Console.paint(snapshot.greeting, .bold))  \(context.dateTime(context.now)) \(snapshot.zone)",
             (graphics + ["\(amount)  \(pace.percent) %", summary]).joined(separator: "  "),
             "\(snapshot.glasses) glasses, \(counted(snapshot.drinkCount, "drink"))"
                 + (snapshot.lastDrinkAge.map { ", last \($0)" } ?? ""),
             next(snapshot, context),
         ]
-        if let hint = snapshot.connectionProblem?.hint { lines.append(console.paint(hint, .red)) }
+        if let hint = snapshot.connectionProblem?.hint { lines.append(Console.paint(hint, .red)) }
         lines += bottlesInRange(context)
         if snapshot.sync != .idle {
             lines.append("Sync: \(snapshot.sync.rawValue)" + (snapshot.syncReport.trouble.map { ". \($0)" } ?? ""))
@@ -115,7 +114,7 @@ extension StatusText {
         }
         for error in try context.store.publisherErrors() {
             lines.append(
-                console.paint("\(error.title): \(error.text(now: context.now, at: context.dateTime))", .amber))
+                Console.paint("\(error.title): \(error.text(now: context.now, at: context.dateTime))", .amber))
         }
         lines += try today(context)
         lines += try waterline(snapshot, context)
@@ -142,7 +141,7 @@ extension StatusText {
         case .counting:
             "Next drink in \(Countdown.inMinutes(snapshot.nextDrink.secondsLeft ?? 0)), at "
                 + (snapshot.nextDrink.due.map(context.time) ?? "--")
-        case .alerting: context.console.paint("A drink is due now.", .amber)
+        case .alerting: Console.paint("A drink is due now.", .amber)
         case .outsideHours: "Outside drinking hours"
         case .goalReached: "Nothing more is due today."
         }
@@ -171,10 +170,10 @@ extension StatusText {
         var lines = [
             "", "Waterline, since \(context.time(session.startTime)) (\(SessionSummary.text(session.elapsedSeconds)))",
         ]
-        let gauge = context.console.gauge(session.state.gauge, isWarning: session.state.isWarning)
+        let gauge = Console.gauge(session.state.gauge, isWarning: session.state.isWarning)
         lines.append("  " + [gauge, counts].compactMap(\.self).joined(separator: "  "))
         lines.append("  \(session.waterDueText)" + (session.nextReminderText.map { ", next reminder in \($0)" } ?? ""))
-        if let warning = session.warningText { lines.append("  " + context.console.paint(warning, .amber)) }
+        if let warning = session.warningText { lines.append("  " + Console.paint(warning, .amber)) }
         if let hours = session.abandonedHours {
             lines.append("  \(NotificationTexts.abandoned(hours: hours).title)  (session end, or session keep-going)")
         }

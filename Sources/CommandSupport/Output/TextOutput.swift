@@ -23,6 +23,9 @@ package final class TextOutput: Sendable {
         isTerminal = isatty(descriptor) == 1
     }
 
+    /// Whether a user can answer questions: standard input and standard output are terminals.
+    package static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && standard.isTerminal }
+
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// A stream that ends when the reader closes the pipe. A thread waits for this event.
