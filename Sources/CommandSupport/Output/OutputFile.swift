@@ -139,21 +139,10 @@ package final class OutputFile {
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, _ didWrite: (Int) -> Void) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-            if count > 0 {
-                didWrite(count)
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            } else if errno == EAGAIN, !isRecording {
-                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&ready, 1, 1000)
-            } else if errno == EPIPE {
-                throw ReaderClosed()
-            } else if errno != EINTR {
-                throw Self.failure(path, errno)
-            }
-        }
+        // A recording must not wait for a reader.
+        guard let code = writeAll(bytes, to: descriptor, waits: !isRecording, didWrite: didWrite) else { return }
+        if code == EPIPE { throw ReaderClosed() }
+        throw Self.failure(path, code)
     }
 
     /// The target of a chain of symbolic links, whether or not it exists; `nil` for a loop.

@@ -181,14 +181,22 @@ package struct ProgressLine: Sendable {
     }
 }
 
-/// Writes all bytes. Returns the value of errno if an error occurs.
 private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
-    var rest = bytes[...]
+    bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
+}
+
+/// Writes all bytes. Returns the value of errno if an error occurs, also if the descriptor is not ready and `waits` is
+/// not set. `didWrite` receives the number of bytes of each write.
+func writeAll(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, waits: Bool = true, didWrite: (Int) -> Void = { _ in }
+) -> Int32? {
+    var rest = bytes
     while !rest.isEmpty {
-        let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        let count = write(descriptor, rest.baseAddress, rest.count)
         if count > 0 {
-            rest = rest.dropFirst(count)
-        } else if errno == EAGAIN {
+            didWrite(count)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        } else if errno == EAGAIN, waits {
             var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&ready, 1, 1000)
         } else if errno != EINTR {
