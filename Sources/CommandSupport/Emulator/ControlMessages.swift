@@ -10,36 +10,32 @@ package enum ControlMessages {
         package let description: String
     }
 
-    package static let actions: [(usage: String, meaning: String)] = [
-        ("sip ML", "add a drink: a record with the bottle's clock, and live reports"),
-        ("refill", "fill the bottle"),
-        ("battery PERCENT", "set the battery's charge"),
-        ("charging on|off", "start or stop charging"),
-        ("clock YYYY-MM-DDThh:mm:ss", "set the bottle's clock"),
-        ("power-loss", "interrupt the power: the clock restarts at zero"),
-        ("drop", "drop the connection"),
-        ("press", "press the button: confirms a registration"),
-        ("status", "show the bottle's state"),
+    /// The actions; `parse` receives the value, or an empty text for an action without a value.
+    package static let actions: [(usage: String, meaning: String, parse: @Sendable (String) -> ControlAction?)] = [
+        (
+            "sip ML", "add a drink: a record with the bottle's clock, and live reports",
+            { Int($0).map { ControlAction.sip(ml: $0) } }
+        ),
+        ("refill", "fill the bottle", { _ in .refill }),
+        ("battery PERCENT", "set the battery's charge", { Int($0).map { ControlAction.battery(percent: $0) } }),
+        (
+            "charging on|off", "start or stop charging",
+            { ["on": true, "off": false][$0].map { ControlAction.charging($0) } }
+        ),
+        ("clock YYYY-MM-DDThh:mm:ss", "set the bottle's clock", { clock($0).map { ControlAction.clock($0) } }),
+        ("power-loss", "interrupt the power: the clock restarts at zero", { _ in .powerLoss }),
+        ("drop", "drop the connection", { _ in .drop }),
+        ("press", "press the button: confirms a registration", { _ in .press }),
+        ("status", "show the bottle's state", { _ in .status }),
     ]
 
     package static func action(_ name: String, _ value: String?) throws(Malformed) -> ControlAction {
-        switch (name, value) {
-        case ("refill", nil): return .refill
-        case ("power-loss", nil): return .powerLoss
-        case ("drop", nil): return .drop
-        case ("press", nil): return .press
-        case ("status", nil): return .status
-        case ("charging", "on"): return .charging(true)
-        case ("charging", "off"): return .charging(false)
-        case ("sip", let value?): if let ml = Int(value) { return .sip(ml: ml) }
-        case ("battery", let value?): if let percent = Int(value) { return .battery(percent: percent) }
-        case ("clock", let value?): if let clock = clock(value) { return .clock(clock) }
-        default: break
-        }
         guard let known = actions.first(where: { $0.usage.split(separator: " ").first.map(String.init) == name }) else {
             throw Malformed(
                 description: "unknown action '\(name)': expected \(actions.map(\.usage).joined(separator: ", "))")
         }
+        let takesValue = known.usage.contains(" ")
+        if takesValue == (value != nil), let action = known.parse(value ?? "") { return action }
         let given = value.map { "invalid '\(name) \($0)'" } ?? "missing value"
         throw Malformed(description: "\(given): expected \(known.usage)")
     }
