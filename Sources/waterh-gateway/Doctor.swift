@@ -9,6 +9,7 @@ import Store
 import TrackerCore
 import TrackerService
 import Utilities
+import WebServer
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -90,7 +91,7 @@ extension DoctorChecks {
         ]
         findings += await broker(location, file)
         findings += await postgres(file)
-        findings += await PageCheck.finding(file, location)
+        findings += await page(file, location)
         findings.append(await self.link(linkOptions, ownBottles))
         let wanted = linkOptions.selectedBottle.map { [$0] } ?? file.bottles
         let selectors = wanted.compactMap { AdoptedBottle.resolvingAlias($0, among: ownBottles) }.map(
@@ -272,6 +273,32 @@ enum DoctorChecks {
             let failure = error as? CommandFailure
             return [Finding("postgres", .bad, failure?.sentence ?? "\(error)", advice: failure?.advice)]
         }
+    }
+
+    /// Checks which program listens at the address of the page; empty if it is off, or if no program listens.
+    static func page(_ file: Configuration, _ location: StoreLocation) async -> [Finding] {
+        let settings = try? location.open(hostZone: nil, for: .reading).settings()
+        let listen =
+            Machine.variable("WATERH_LISTEN") ?? file.listen ?? settings?.service.httpListen
+            ?? ServiceSettings().httpListen
+        guard case .tcp(let host, let port)? = HTTPServer.Endpoint(listen), port != 0 else { return [] }
+        let local = ["0.0.0.0", "*"].contains(host) ? "127.0.0.1" : host == "::" ? "::1" : host
+        let url = "http://\(local.contains(":") ? "[\(local)]" : local):\(port)/healthz"
+        do throws(OutgoingFailure) {
+            let answer = try await OutgoingClient(limit: .seconds(2)).send(OutgoingRequest("GET", url))
+            if answer.status == 200, answer.body == Array("ok\n".utf8) {
+                return [Finding("page", .good, "served at \(listen); to sign in: waterh-gateway open")]
+            }
+        } catch {
+            if error.kind == .unreachable { return [] }
+        }
+        return [
+            Finding(
+                "page", .note, "another program listens at \(listen), the address of the page",
+                advice: """
+                    Find it with: ss -ltnp. End it, or set another address in waterh.toml: listen = "127.0.0.1:8078"
+                    """)
+        ]
     }
 
     /// The finding about the bottles that the service polls.
