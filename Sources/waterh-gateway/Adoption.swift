@@ -11,7 +11,7 @@ import Utilities
 enum Adoption {
     /// The bottles of a store; empty for a missing or unreadable store.
     static func adoptedBottles(_ location: StoreLocation) -> [AdoptedBottle] {
-        guard let store = try? location.open(hostZone: nil, for: .reading) else { return [] }
+        guard let store = try? location.open(for: .reading) else { return [] }
         return (try? TrackerAPI.adoptedBottles(of: store)) ?? []
     }
 

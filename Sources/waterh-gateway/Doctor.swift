@@ -164,7 +164,7 @@ enum DoctorChecks {
             ]
         }
         do {
-            let store = try location.open(hostZone: nil, for: .reading)
+            let store = try location.open(for: .reading)
             let counts = try store.journalCounts()
             let content =
                 """
@@ -216,7 +216,7 @@ enum DoctorChecks {
 
     /// Checks whether polls trust this computer's clock.
     static func clock(_ file: Configuration, _ location: StoreLocation) async -> Finding {
-        let settings = try? location.open(hostZone: nil, for: .reading).settings()
+        let settings = try? location.open(for: .reading).settings()
         if file.trustClock == true || settings?.bottle.trustsClock == true {
             return Finding("clock", .good, "trusted without a time server (trust-clock)")
         }
@@ -231,7 +231,7 @@ enum DoctorChecks {
 
     /// Checks the login at the broker and the topic prefix. Leaves no data at the broker.
     static func broker(_ location: StoreLocation, _ file: Configuration) async -> [Finding] {
-        guard let store = try? location.open(hostZone: nil, for: .reading) else { return [] }
+        guard let store = try? location.open(for: .reading) else { return [] }
         let inFile = file.settings["mqtt.url"] != nil
         do {
             let check = try await BrokerCheck.run(
@@ -277,7 +277,7 @@ enum DoctorChecks {
 
     /// Checks which program listens at the address of the page; empty if it is off, or if no program listens.
     static func page(_ file: Configuration, _ location: StoreLocation) async -> [Finding] {
-        let settings = try? location.open(hostZone: nil, for: .reading).settings()
+        let settings = try? location.open(for: .reading).settings()
         let listen =
             Machine.variable("WATERH_LISTEN") ?? file.listen ?? settings?.service.httpListen
             ?? ServiceSettings().httpListen

@@ -34,7 +34,7 @@ struct Identity: AsyncParsableCommand {
                 .refused, "no store: \(store.path) does not exist", advice: "Name another store with --store.")
         }
         // Showing the identity requires only read permission and changes nothing.
-        guard let choice else { return try show(try store.open(hostZone: nil, for: .reading)) }
+        guard let choice else { return try show(try store.open(for: .reading)) }
         let tracker = try StoreProvider(store, zone: storeOptions.namedZone(file)).tracker()
         try show(tracker.store) {
             do {

@@ -43,9 +43,9 @@ struct PollJSON: Encodable {
 
 /// The report of a poll as lines of text.
 enum PollText {
-    static func lines(
-        _ report: PollReport, entries: [JournalEntry] = [], in units: AmountUnits = .ml, state: TrackerSnapshot?
-    ) -> [String] {
+    private static let maximumDrinks = 60
+
+    static func lines(_ report: PollReport, entries: [JournalEntry] = [], state: TrackerSnapshot?) -> [String] {
         var lines: [String] = []
         if let bottle = report.bottle {
             let facts = [
@@ -61,7 +61,7 @@ enum PollText {
             lines.append(
                 "\(counted(report.resolved, "record")) of earlier polls with a new date, now counted")
         }
-        lines += drinks(entries, in: state?.units ?? units)
+        lines += drinks(entries, in: state?.units ?? .ml)
         if let state { lines.append(day(state)) }
         return lines
     }
@@ -92,11 +92,11 @@ enum PollText {
         return "\(report.received) received: " + parts.joined(separator: ", ")
     }
 
-    /// The new drinks as lines in order of arrival; at most the newest `limit` of them.
-    static func drinks(_ records: [JournalEntry], in units: AmountUnits = .ml, limit: Int = 60) -> [String] {
+    /// The new drinks as lines in order of arrival; at most the newest `maximumDrinks` of them.
+    private static func drinks(_ records: [JournalEntry], in units: AmountUnits) -> [String] {
         let newest = Dictionary(records.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
         let entries = records.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
-        let shown = entries.suffix(limit).map { entry in
+        let shown = entries.suffix(maximumDrinks).map { entry in
             let time = entry.wall?.description.replacing("T", with: " ") ?? "no date           "
             let remark: String =
                 switch entry.verdict {
@@ -107,7 +107,7 @@ enum PollText {
             let amount = units == .ml ? "\(entry.amountMl) ml" : units.text(entry.amountMl)
             return "  \(time)  \(String(repeating: " ", count: max(0, 8 - amount.count)))\(amount)\(remark)"
         }
-        return (entries.count > limit ? ["  and \(entries.count - limit) earlier"] : []) + shown
+        return (entries.count > maximumDrinks ? ["  and \(entries.count - maximumDrinks) earlier"] : []) + shown
     }
 
     static func day(_ state: TrackerSnapshot) -> String {

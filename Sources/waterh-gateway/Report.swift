@@ -39,7 +39,7 @@ struct Report: AsyncParsableCommand {
     func run() async throws {
         let (file, location) = try storeOptions.load()
         let exists = location.origin == .service || FileManager.default.fileExists(atPath: location.path)
-        let store = exists ? (try? location.open(hostZone: nil, for: .reading)) : nil
+        let store = exists ? (try? location.open(for: .reading)) : nil
         let polls = (store?.path).map(FailedPollFiles.all)?.reversed() ?? []
         let facts = await BluetoothFacts.gather()
         let redactor = ReportSecrets(file, store, polls, facts, link: link.link).redactor

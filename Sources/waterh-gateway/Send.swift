@@ -64,7 +64,7 @@ struct Send: AsyncParsableCommand {
         }
         await driver.close()
         printer.clear()
-        let units = (try? storeLocation.open(hostZone: nil, for: .reading).settings().amountUnits) ?? file.units ?? .ml
+        let units = (try? storeLocation.open(for: .reading).settings().amountUnits) ?? file.units ?? .ml
         for response in report.responses {
             TextOutput.standard.line(json ? Self.object(response, report).text : Self.text(response, in: units))
         }

@@ -54,7 +54,7 @@ package struct StoreLocation: Equatable, Sendable {
         return place(own, .own)
     }
 
-    package func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
+    package func open(hostZone: String? = nil, for access: TrackerStore.Access) throws -> TrackerStore {
         do {
             let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
             store.defaultUnits = units
