@@ -8,8 +8,7 @@ import TrackerService
 
 struct Check: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check",
-        abstract: "Send due reminders once",
+        commandName: "check", abstract: "Send due reminders once",
         discussion: """
             For a timer, if no service runs. Each notification is sent once: to the desktop, if there is one, and to \
             standard output, if that is a terminal or with --show.
@@ -74,8 +73,7 @@ struct Check: StoreCommand {
                 """
                 \(counted(pass.merged.refused, "row")) of the sync server were rejected. See: waterh-tracker check \
                 --doctor
-                """
-            )
+                """)
         }
     }
 }
@@ -99,9 +97,7 @@ private enum Doctor {
         let tables = upkeep.rows
         let findings = await store(upkeep, context) + host(context)
         let counts = tables.map { (camelCase($0.table), $0.rows) }
-        let report = Report(
-            findings: findings,
-            tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
+        let report = Report(findings: findings, tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
         try context.printReport(report) { _ in
             var lines: [String] = []
             for finding in findings {

@@ -12,8 +12,7 @@ enum Main {
 
 struct Command: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "waterh-tracker",
-        abstract: "Track the day: drinks, reminders and Waterline sessions",
+        commandName: "waterh-tracker", abstract: "Track the day: drinks, reminders and Waterline sessions",
         discussion: """
             Most subcommands take --store FILE, --config FILE, --json, and --now INSTANT --zone ZONE to act at \
             another time.

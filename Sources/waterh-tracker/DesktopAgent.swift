@@ -8,8 +8,7 @@ import Utilities
 
 struct Agent: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "agent",
-        abstract: "Show the service's notifications on this desktop",
+        commandName: "agent", abstract: "Show the service's notifications on this desktop",
         discussion: """
             A system service has no desktop. Run this program in the desktop session: it shows the service's \
             notifications, and sends pressed buttons to the service. It waits for the service and for a notification \

@@ -9,8 +9,7 @@ extension CommandContext {
     /// One line about the day after a change.
     func summary(_ snapshot: TrackerSnapshot) -> String {
         let pace = snapshot.pace
-        return "Today \(snapshot.amountText) (\(pace.percent) %). "
-            + pace.statusText
+        return "Today \(snapshot.amountText) (\(pace.percent) %). " + pace.statusText
     }
 
     func summary() throws -> String { summary(try tracker.state()) }
@@ -24,8 +23,7 @@ struct Log: ServiceCommand {
     static let configuration = CommandConfiguration(commandName: "log", abstract: "Log water")
     @OptionGroup var options: StoreOptions
     @Argument(
-        help:
-            """
+        help: """
             Amount: millilitres (1–2000), a number with a unit (25cl, 0.25l, 8oz), cup (hydration.cupMl), or quick1, \
             quick2 … (hydration.quickAddMl)
             """
@@ -84,9 +82,7 @@ struct Undo: ServiceCommand {
 
 struct Edit: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "edit",
-        abstract: "Change an entry",
-        discussion: "Later polls do not restore the old amount.")
+        commandName: "edit", abstract: "Change an entry", discussion: "Later polls do not restore the old amount.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "Number (d12 or w7), or key or ID, as history --day today and session show print it") var name:
         String
@@ -126,10 +122,8 @@ struct Edit: StoreCommand {
 
 struct Delete: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete",
-        abstract: "Delete an entry",
-        discussion: "Later polls do not restore a deleted drink. A water from the bottle is excluded from its session."
-    )
+        commandName: "delete", abstract: "Delete an entry",
+        discussion: "Later polls do not restore a deleted drink. A water from the bottle is excluded from its session.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "Number (d12 or w7), or key or ID") var name: String
 

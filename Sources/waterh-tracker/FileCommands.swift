@@ -8,8 +8,7 @@ import TrackerService
 
 struct Export: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export",
-        abstract: "Export drinks",
+        commandName: "export", abstract: "Export drinks",
         discussion: """
             apple-health (XML) is for importer apps, csv for importer apps and spreadsheets, and json has every field. \
             Without --follow and --after, these three have the address, wall clock and bytes of a bottle's drink, so \
@@ -22,8 +21,7 @@ struct Export: StoreCommand {
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .reading }
     @Option(
-        help:
-            """
+        help: """
             Format (default: apple-health; with --json and without --output: json; with --follow or --after: jsonl)
             """
     ) var format: ExportFormat?
@@ -42,8 +40,7 @@ struct Export: StoreCommand {
             throw ValidationError("--json prints JSON Lines: omit --format")
         }
         if output ?? "-" != "-" {
-            throw ValidationError(
-                "lines go to standard output: omit --output and redirect with >>FILE")
+            throw ValidationError("lines go to standard output: omit --output and redirect with >>FILE")
         }
         if let after, after < 0 { throw ValidationError("invalid --after \(after): expected 0 or more") }
     }
@@ -97,8 +94,7 @@ struct Export: StoreCommand {
 
 struct Import: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import",
-        abstract: "Import drinks",
+        commandName: "import", abstract: "Import drinks",
         discussion: """
             Exports of this program, Apple Health exports (export.zip or XML) and CSV files are recognised. A drink \
             that is known already, also from the bottle, is not added again. A newer Apple Health export replaces what \
@@ -169,14 +165,11 @@ extension ContentsReport {
 
 struct Backup: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup",
-        abstract: "Back up the store",
-        discussion:
-            """
+        commandName: "backup", abstract: "Back up the store",
+        discussion: """
             Drinks with their records, sessions, presets, settings and goals. Other programs may use the store. Access \
             tokens are not part of a backup.
-            """
-    )
+            """)
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .reading }
     @Argument(help: "File to write (- for standard output)", completion: .file()) var file: String
@@ -203,14 +196,11 @@ struct Backup: StoreCommand {
 
 struct Restore: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore",
-        abstract: "Restore a backup",
-        discussion:
-            """
+        commandName: "restore", abstract: "Restore a backup",
+        discussion: """
             All of it is restored, or nothing, while no service uses the store. A store with drinks is replaced only \
             with --yes or after confirmation; its old content is kept in a file next to it.
-            """
-    )
+            """)
     @OptionGroup var options: StoreOptions
     @Argument(help: "Backup to read (- for standard input)", completion: .file()) var file: String
     @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
@@ -219,12 +209,10 @@ struct Restore: StoreCommand {
         guard !ServiceSocket(path: ServiceSocket.path(forStore: context.path)).isAnswering else {
             throw CommandFailure(
                 .refused, "A service uses the store \(context.path). Nothing was changed.",
-                advice:
-                    """
+                advice: """
                     Stop the service, restore, and start it again: sudo systemctl stop waterh-gateway (a service of \
                     your own: systemctl --user stop waterh-gateway-user)
-                    """
-            )
+                    """)
         }
         let scratch = try ScratchFolder()
         let backup = file == "-" ? scratch.file("input.sqlite") : file

@@ -15,8 +15,7 @@ struct StoreFollow: Sendable {
     func run(_ evaluate: @escaping @Sendable () -> Duration) async throws {
         guard let watch = StoreWatch(location.path) else {
             throw CommandFailure(
-                .failed,
-                "cannot watch \(location.path): no free inotify watches, or its directory does not exist",
+                .failed, "cannot watch \(location.path): no free inotify watches, or its directory does not exist",
                 advice: "Raise fs.inotify.max_user_instances, or stop programs that watch files.")
         }
         let follower = DayObserver(writes: watch.writes, evaluate: evaluate)
@@ -158,8 +157,7 @@ struct DrinkStream: Sendable {
     /// Prints the changes after a position, and new ones until the command is stopped if `isFollowing` is set.
     /// - Parameter position: the last known change; `nil` for none.
     func run(after position: Int64?, isFollowing: Bool) async throws {
-        let reader = Mutex(
-            Reader(position: position ?? 0, known: position ?? 0, isAtBeginning: position == nil))
+        let reader = Mutex(Reader(position: position ?? 0, known: position ?? 0, isAtBeginning: position == nil))
         guard isFollowing else { return try reader.withLock { try report(&$0) } }
         let lines = ChangeLines()
         try await StoreFollow(location: location).run { evaluate(reader, lines) }
@@ -196,8 +194,7 @@ struct DrinkStream: Sendable {
         let last = try store.lastDrinkPosition()
         let isOtherFile = reader.file != nil && file != nil && reader.file != file
         if try reader.position > 0 && (isOtherFile || !store.isDrinkPosition(reader.position)) {
-            Diagnostics.warning(
-                "The store was replaced, purged or restored. Sending all drinks again.")
+            Diagnostics.warning("The store was replaced, purged or restored. Sending all drinks again.")
             (reader.position, reader.known) = (0, 0)
         }
         if file != nil { reader.file = file }

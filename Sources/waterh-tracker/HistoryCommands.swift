@@ -5,8 +5,7 @@ import TrackerCore
 import TrackerService
 
 struct HistoryCommand: StoreCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "Show past days")
+    static let configuration = CommandConfiguration(commandName: "history", abstract: "Show past days")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .reading }
     @Option(help: "Day whose drinks to show: today, yesterday, or 2026-06-15") var day: String?
@@ -81,16 +80,14 @@ struct Streak: StoreCommand {
 private enum DayView {
     static func lines(_ report: DayDrinksReport, _ context: CommandContext) -> [String] {
         let (record, drinks) = (report.day.record, report.drinks)
-        let head =
-            "\(report.day.day)  \(context.amount(record?.totalMl ?? 0)) / \(context.amount(record?.goalMl ?? 0))"
+        let head = "\(report.day.day)  \(context.amount(record?.totalMl ?? 0)) / \(context.amount(record?.goalMl ?? 0))"
         guard !drinks.isEmpty else { return [head, StatusText.emptyList] }
         return [head]
             + drinks.reversed().map { drink in
                 // Use the time zone of the drink.
                 let zone = (try? Zone(drink.zone)) ?? context.zone
                 let time = zone.wall(at: drink.at).timeText
-                return
-                    """
+                return """
                       \("d\(drink.number)".padded(7)) \(time)  \(context.amount(drink.ml).aligned(8))  \
                     \(drink.source.rawValue)
                     """

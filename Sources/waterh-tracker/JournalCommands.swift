@@ -6,8 +6,7 @@ import TrackerService
 
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "journal",
-        abstract: "Inspect raw bottle records",
+        commandName: "journal", abstract: "Inspect raw bottle records",
         subcommands: [List.self, Show.self, Resolve.self, Set.self, Export.self, Import.self],
         defaultSubcommand: List.self)
 
@@ -39,16 +38,14 @@ struct JournalCommand: ParsableCommand {
                         """
                         Try them again with: waterh-tracker journal resolve    Date one by hand: waterh-tracker \
                         journal set r\(records.first?.id ?? 1) --at 2026-06-15T14:00
-                        """
-                    )
+                        """)
                 }
                 if !junk.isEmpty {
                     lines.append(
                         """
                         \(report.junkReceived) received piece\(report.junkReceived == 1 ? "" : "s") of bytes that \
                         are not records, \(report.junkNotKept) of them no longer kept:
-                        """
-                    )
+                        """)
                     lines += junk.map {
                         """
                           \(context.dateTime($0.received))  \
@@ -84,8 +81,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Export: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "export",
-            abstract: "Export all records as JSON Lines",
+            commandName: "export", abstract: "Export all records as JSON Lines",
             discussion: "Import it into the other store with: waterh-tracker journal import FILE")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
@@ -111,8 +107,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Import: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "import",
-            abstract: "Import another store's records",
+            commandName: "import", abstract: "Import another store's records",
             discussion: "All of the file is imported, or nothing. Known records are skipped.")
         @OptionGroup var options: StoreOptions
         @Argument(help: "File to read (- for standard input)", completion: .file()) var file: String
@@ -138,8 +133,7 @@ struct JournalCommand: ParsableCommand {
 
     struct Resolve: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "resolve",
-            abstract: "Date quarantined records again",
+            commandName: "resolve", abstract: "Date quarantined records again",
             discussion: "Every poll does so automatically. A record that counts keeps its date.")
         @OptionGroup var options: StoreOptions
 
@@ -179,8 +173,7 @@ struct JournalCommand: ParsableCommand {
 extension CommandContext {
     fileprivate func line(_ record: JournalRow) -> String {
         let about = record.about.map { ", probably about \(dateTime($0))" } ?? ""
-        return
-            """
+        return """
               r\(record.id)  \(record.wall?.replacing("T", with: " ") ?? "no date            ")  \
             \(amount(record.amountMl).aligned(8))  \(Quarantine.hex(record.raw))  \
             \(Quarantine.short(record.reason ?? "unknown"))\(about)
@@ -211,8 +204,7 @@ enum Quarantine {
         case JournalQuarantine.rejectedByDialect: "\(short(reason)); it is read again with another bottle.recordDialect"
         case JournalQuarantine.hostClock, RecordResolver.QuarantineReason.implausibleTimestamp.rawValue:
             "\(short(reason)); it is retried at each poll"
-        case JournalQuarantine.fragmented:
-            "\(short(reason)); it counts when another complete reading of the log has it"
+        case JournalQuarantine.fragmented: "\(short(reason)); it counts when another complete reading of the log has it"
         case JournalQuarantine.bottleClock:
             "\(short(reason)), so its date is not used. Set it with: waterh-tracker journal set"
         case "byHand": "dated by hand"

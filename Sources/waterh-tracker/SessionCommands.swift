@@ -120,8 +120,7 @@ struct SessionCommand: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "show", abstract: "Show a session")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
-        @Argument(
-            help: "Session ID or an unambiguous prefix of it (default: the active session, else the last one)")
+        @Argument(help: "Session ID or an unambiguous prefix of it (default: the active session, else the last one)")
         var id: String?
 
         func run(_ context: CommandContext) throws {

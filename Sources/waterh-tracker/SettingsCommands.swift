@@ -15,10 +15,7 @@ struct SettingsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "get", abstract: "Show settings")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .reading }
-        @Option(
-            help: ArgumentHelp(
-                "Bottle whose own settings are shown (address or name)",
-                valueName: "bottle"))
+        @Option(help: ArgumentHelp("Bottle whose own settings are shown (address or name)", valueName: "bottle"))
         var bottle: String?
         @Argument(
             help: "Name of a setting, such as hydration.goalMl (default: all)",
@@ -50,8 +47,7 @@ struct SettingsCommand: ParsableCommand {
 
     struct Set: StoreCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set",
-            abstract: "Change settings",
+            commandName: "set", abstract: "Change settings",
             discussion: """
                 All named settings change, or none. Example: \
                 waterh-tracker settings set hydration.goalMl 2000 schedule.wake 06:30
@@ -107,13 +103,11 @@ extension SettingsReport.Line {
 
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "setup",
-        abstract: "First-time setup",
+        commandName: "setup", abstract: "First-time setup",
         discussion: """
             It sets defaults and presets, and asks on a terminal. With --yes, options that are not given keep their \
             default.
-            """
-    )
+            """)
     @OptionGroup var options: StoreOptions
     @Flag(name: .shortAndLong, help: "Ask no questions") var yes = false
     @Option(help: "Drinks per water (1–10)") var waterEvery: String?
@@ -156,8 +150,7 @@ struct Setup: AsyncParsableCommand {
             ["\(isFirst ? "Set up" : "Already set up"):"]
                 + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
                 + [
-                    "  presets".padded(33) + (report.presets ?? []).map(\.name).joined(separator: ", "), "",
-                    result, "",
+                    "  presets".padded(33) + (report.presets ?? []).map(\.name).joined(separator: ", "), "", result, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
                     "For the HTTP API, create a token: waterh-tracker token new",
                 ]
@@ -236,8 +229,7 @@ struct TokenCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
         @Option(help: "Label of the token (1–64 characters)") var label = "cli"
         @Option(
-            help:
-                """
+            help: """
                 Scope: widget (only the widgets), read, log (also drinks and sessions), control (also settings and the \
                 bottle), admin (everything)
                 """

@@ -8,8 +8,7 @@ import Utilities
 
 struct Status: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status",
-        abstract: "Show today",
+        commandName: "status", abstract: "Show today",
         discussion: """
             The formats waybar, i3blocks, polybar, tmux and plain are one line for a status bar. With --follow, the \
             command prints a line at each change until the bar ends. --item session shows the Waterline session.
@@ -96,8 +95,7 @@ extension StatusText {
             "\(Console.paint(snapshot.greeting, .bold))  \(context.dateTime(context.now)) \(snapshot.zone)",
             (graphics + ["\(amount)  \(pace.percent) %", summary]).joined(separator: "  "),
             "\(snapshot.glasses) glasses, \(counted(snapshot.drinkCount, "drink"))"
-                + (snapshot.lastDrinkAge.map { ", last \($0)" } ?? ""),
-            next(snapshot, context),
+                + (snapshot.lastDrinkAge.map { ", last \($0)" } ?? ""), next(snapshot, context),
         ]
         if let hint = snapshot.connectionProblem?.hint { lines.append(Console.paint(hint, .red)) }
         lines += bottlesInRange(context)
@@ -109,12 +107,10 @@ extension StatusText {
                 """
                 \(counted(snapshot.syncReport.refused, "row")) of the sync server rejected: waterh-tracker check \
                 --doctor
-                """
-            )
+                """)
         }
         for error in try context.store.publisherErrors() {
-            lines.append(
-                Console.paint("\(error.title): \(error.text(now: context.now, at: context.dateTime))", .amber))
+            lines.append(Console.paint("\(error.title): \(error.text(now: context.now, at: context.dateTime))", .amber))
         }
         lines += try today(context)
         lines += try waterline(snapshot, context)
@@ -162,8 +158,7 @@ extension StatusText {
 
     private static func waterline(_ snapshot: TrackerSnapshot, _ context: CommandContext) throws -> [String] {
         guard let session = snapshot.waterline else { return [] }
-        let counts =
-            """
+        let counts = """
             \(counted(session.state.drinks, "drink")), \(counted(session.state.waters, "water")), value \
             \(Amounts.decimal(session.state.value))
             """
@@ -264,13 +259,11 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
         .waybar: {
             try TrackerAPI.json(
                 Waybar(text: $0.text, alt: $0.phase, tooltip: $0.tooltip, class: $0.state, percentage: $0.percent))
-        },
-        .i3blocks: { try TrackerAPI.json(I3Block(full_text: $0.text, short_text: $0.short, color: $0.colour)) },
+        }, .i3blocks: { try TrackerAPI.json(I3Block(full_text: $0.text, short_text: $0.short, color: $0.colour)) },
         // `%{` begins a formatting tag of polybar.
         .polybar: { "%{F\($0.colour)}\(Escaping.replacing($0.text, ["%{": "%%{"]))%{F-}" },
         // `#` begins a format of tmux.
-        .tmux: { "#[fg=\($0.colour)]\(Escaping.replacing($0.text, ["#": "##"]))#[default]" },
-        .plain: { $0.text },
+        .tmux: { "#[fg=\($0.colour)]\(Escaping.replacing($0.text, ["#": "##"]))#[default]" }, .plain: { $0.text },
     ]
 
     /// The output for Waybar's custom module, `return-type: json`.
