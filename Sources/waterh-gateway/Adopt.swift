@@ -8,8 +8,7 @@ import TrackerService
 
 struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adopt",
-        abstract: "Assign a bottle to this store",
+        commandName: "adopt", abstract: "Assign a bottle to this store",
         discussion: """
             Only adopted bottles are polled. --mode take-over acknowledges records: the phone app no longer receives \
             them. --mode share only reads the log; drinks that the app fetches first are missing here. On a terminal \

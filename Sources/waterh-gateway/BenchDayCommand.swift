@@ -10,8 +10,7 @@ import Utilities
 
 struct BenchDayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench-day",
-        abstract: "Guide a test session with a real bottle",
+        commandName: "bench-day", abstract: "Guide a test session with a real bottle",
         discussion: """
             Tests the bottle step by step, records everything, and answers ten questions about the protocol. Writes a \
             folder with captures, steps, findings and a store with the bottle's drinks. Records are acknowledged only \
@@ -43,8 +42,7 @@ struct BenchDayCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Control socket of a waterh-emulator that answers the questions, for a rehearsal",
-            valueName: "unix:PATH"))
+            "Control socket of a waterh-emulator that answers the questions, for a rehearsal", valueName: "unix:PATH"))
     var rehearse: ControlPath?
 
     @Flag(help: "Print the findings as one JSON object")
@@ -68,8 +66,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let own = Set(ownStore.map(Adoption.adoptedBottles)?.flatMap(\.identities) ?? [])
         let session = BenchDaySession(
             BenchDaySession.Setup(
-                hasRadio: hasRadio, folder: folder,
-                user: BenchDayUser(control: rehearse?.path),
+                hasRadio: hasRadio, folder: folder, user: BenchDayUser(control: rehearse?.path),
                 store: { [link] in try await Self.storeLog(link, of: $0, file, location, zone: zone.id, folder) },
                 isWanted: { seen in
                     // Without a radio, the only peer is the bottle.
@@ -134,10 +131,8 @@ struct BenchDayCommand: AsyncParsableCommand {
         (
             options.isAcknowledgementDisabled, options.correctClockBeyond, options.goalMl, options.managesTodayAmount,
             options.managesLight
-        ) =
-            (true, nil, nil, false, false)
-        let driver = GatewayDriver(
-            link: try await folder.open("5-storing"), clock: .system(wall: { Machine.now() }))
+        ) = (true, nil, nil, false, false)
+        let driver = GatewayDriver(link: try await folder.open("5-storing"), clock: .system(wall: { Machine.now() }))
         let (report, journaled) = await provider.poll(options, with: driver)
         await driver.close()
         try await folder.finish()
@@ -167,8 +162,7 @@ struct BenchDayCommand: AsyncParsableCommand {
                 The drinks are in the folder's store. Copy them to your store with: waterh-tracker export \
                 --format json --output drinks.json --store \(Escaping.shellWord(folder.store)) && \
                 waterh-tracker import drinks.json
-                """
-            )
+                """)
         }
     }
 }

@@ -50,8 +50,7 @@ actor BenchDayFolder {
         } catch {
             throw CommandFailure(
                 .failed, "creating \(path) failed: \(FileErrorText.text(error))",
-                advice: "Name another one with --folder."
-            )
+                advice: "Name another one with --folder.")
         }
     }
 

@@ -87,9 +87,7 @@ struct BenchDayQuestion: Sendable {
                 "In \(clockLeads.count) snapshots it was \(minimum) to \(maximum) s ahead of this computer's.",
                 shown.map { "\($0) \($1)" })
         },
-        BenchDayQuestion(
-            id: "amount", rule: "P3.2", text: "Are bytes 6 and 7 of a record the amount in ml?"
-        ) { day in
+        BenchDayQuestion(id: "amount", rule: "P3.2", text: "Are bytes 6 and 7 of a record the amount in ml?") { day in
             guard let records = measuredRecords(day) else {
                 return Finding(nil, "No record of a known amount was received.")
             }
@@ -101,8 +99,7 @@ struct BenchDayQuestion: Sendable {
                 records.map(hex))
         },
         BenchDayQuestion(
-            id: "bytes-10-11", rule: "P3.2",
-            text: "Are bytes 10 and 11 the battery (Boost) or the temperature (Vita)?"
+            id: "bytes-10-11", rule: "P3.2", text: "Are bytes 10 and 11 the battery (Boost) or the temperature (Vita)?"
         ) { day in
             guard let record = measuredRecords(day)?.last, let model = day.model,
                 let snapshot = day.snapshots.first(where: { $0.step.part == "3-known-sips" })?.snapshot

@@ -75,8 +75,7 @@ actor BottleScanner {
     private func notifyUnadopted(_ bottles: [BottleInRange]) async {
         let tracker = await tracker.tracker()
         for bottle in bottles where logged.count < Self.maximumLogged && logged.insert(bottle.address).inserted {
-            log.notice(
-                "Bottle in range: \(bottle.text). If it is yours: waterh-gateway adopt \(bottle.address)")
+            log.notice("Bottle in range: \(bottle.text). If it is yours: waterh-gateway adopt \(bottle.address)")
         }
         do {
             try tracker.store.recordInRange(bottles.map(\.address), at: tracker.now)

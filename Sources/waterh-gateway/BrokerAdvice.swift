@@ -22,14 +22,12 @@ enum BrokerAdvice {
     }
 
     /// The advice for the last error of the running service, if the broker accepts the connection of `doctor`.
-    static let serviceError =
-        """
+    static let serviceError = """
         If the broker denies topics, check its access rules for this user (mosquitto: acl_file) and its limits. Other \
         errors are retried.
         """
 
-    static let nameTaken =
-        """
+    static let nameTaken = """
         A broker accepts only one of them: stop the other one. If this store is a copy: set another prefix \
         (mqtt.prefix), then waterh-gateway identity new.
         """

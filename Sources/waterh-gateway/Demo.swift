@@ -9,15 +9,12 @@ import TrackerService
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo",
-        abstract: "Run an emulated bottle and a gateway",
-        discussion:
-            """
+        commandName: "demo", abstract: "Run an emulated bottle and a gateway",
+        discussion: """
             Needs no root, no Bluetooth and no configuration. Writes only to a temporary directory, which it removes. \
             Without --once it runs until Ctrl-C: its page shows days of three minutes each. waterh-emulator control \
             controls the bottle.
-            """
-    )
+            """)
 
     @Flag(help: "Poll twice, show the day, and exit.")
     var once = false
@@ -27,16 +24,12 @@ struct Demo: AsyncParsableCommand {
         completion: .file())
     var capture: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Control socket (default: that of waterh-emulator control)", valueName: "unix:PATH"
-        ))
+    @Option(help: ArgumentHelp("Control socket (default: that of waterh-emulator control)", valueName: "unix:PATH"))
     var control: ControlPath?
 
     @Option(
         help: ArgumentHelp(
-            "Port of the page on 127.0.0.1, 0 for a free one (default: 8077, or a free one)",
-            valueName: "port"))
+            "Port of the page on 127.0.0.1, 0 for a free one (default: 8077, or a free one)", valueName: "port"))
     var port: UInt16?
 
     @Option(

@@ -39,8 +39,7 @@ struct DemoService: Sendable {
         try Data().write(to: URL(fileURLWithPath: configuration))
         let plan = try ServicePlan(
             LinkOptions.parse(["--link", "unix:\(store.path).demo", "--bottle", bottle.address]),
-            StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
-            listen: "off")
+            StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false, listen: "off")
         let host = try ServiceHost(plan, Supervisor(), log: log, hasDesktop: false) { _ in bottle.central }
         // Skip the first-time setup, so that the page shows the day.
         _ = try await host.tracker.tracker().setUp([], notifications: "Not asked for.")
@@ -70,8 +69,7 @@ struct DemoService: Sendable {
 
     private func printHints(_ socket: String, _ out: TextOutput) {
         if speed > 1 {
-            out.line(
-                "Time runs \(Amounts.decimal(speed)) times as fast (--speed), and drinks are added automatically.")
+            out.line("Time runs \(Amounts.decimal(speed)) times as fast (--speed), and drinks are added automatically.")
         }
         let option = control == nil ? "" : " --control unix:\(socket)"
         out.line("Or try in another terminal: \(Self.emulator) control\(option) sip 120    (Ctrl-C ends)")

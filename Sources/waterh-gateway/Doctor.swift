@@ -13,14 +13,11 @@ import WebServer
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor",
-        abstract: "Check the installation",
-        discussion:
-            """
+        commandName: "doctor", abstract: "Check the installation",
+        discussion: """
             Checks store, zone, bottles, broker, page, link, kernel, adapters, bluetoothd and rights. --fix runs the \
             fixes that this user may run, and prints the commands for the others.
-            """
-    )
+            """)
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var storeOptions: StoreOptions
@@ -63,8 +60,7 @@ struct Doctor: AsyncParsableCommand {
         let list = findings.map { finding -> JSONValue in
             [
                 "check": .string(finding.check), "status": .string(finding.status.rawValue),
-                "found": .string(finding.found),
-                "advice": JSONValue(finding.advice),
+                "found": .string(finding.found), "advice": JSONValue(finding.advice),
                 "fix": JSONValue(finding.remedy.map(Repair.line)),
             ]
         }
@@ -85,8 +81,7 @@ extension DoctorChecks {
         let linkOptions = link.filled(from: file)
         var findings = store(location, zone: options.namedZone(file))
         findings += [
-            zone(options.namedZone(file), location),
-            await clock(file, location),
+            zone(options.namedZone(file), location), await clock(file, location),
             bottles(ownBottles, file, link: try? linkOptions.name),
         ]
         findings += await broker(location, file)
@@ -144,12 +139,10 @@ enum DoctorChecks {
                 return [
                     Finding(
                         "store", .bad, "\(path) is a link to \(target), which does not exist",
-                        advice:
-                            """
+                        advice: """
                             Restore the target (its disk might not be mounted), or remove the link: a poll would \
                             create another store at the target.
-                            """
-                    )
+                            """)
                 ]
             }
             var parent = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -166,8 +159,7 @@ enum DoctorChecks {
         do {
             let store = try location.open(for: .reading)
             let counts = try store.journalCounts()
-            let content =
-                """
+            let content = """
                 \(path): \(counted(try store.countedDrinks(), "drink")); \(counted(counts.drinks, "record")) from \
                 bottles, \(counts.quarantined) quarantined
                 """
@@ -245,8 +237,7 @@ enum DoctorChecks {
                     Finding(
                         "mqtt", .bad, text,
                         advice: BrokerAdvice.prefixTaken(
-                            inFile: file.settings["mqtt.prefix"] != nil, store: location.path)
-                    )
+                            inFile: file.settings["mqtt.prefix"] != nil, store: location.path))
                 ]
             case .failed(let text, let kind):
                 [Finding("mqtt", .bad, text, advice: BrokerAdvice.line(kind, inFile: inFile, store: location.path))]
@@ -363,11 +354,9 @@ enum DoctorChecks {
                 // The check of the system bus or of bluetoothd has the cause.
                 finding = Finding(
                     check, .bad, error.code == .serviceLost ? error.sentence : error.description,
-                    advice: advice.about(error.code),
-                    isAbsence: error.code != .permissionDenied)
+                    advice: advice.about(error.code), isAbsence: error.code != .permissionDenied)
                 break scan
-            default:
-                break
+            default: break
             }
         }
         await central.close()

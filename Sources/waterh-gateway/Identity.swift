@@ -8,8 +8,7 @@ import TrackerService
 
 struct Identity: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "identity",
-        abstract: "Show or set the MQTT identity",
+        commandName: "identity", abstract: "Show or set the MQTT identity",
         discussion: """
             A copy of a store would publish as the same device as its original. So a store that was moved or copied \
             does not publish until you choose: "keep" for a store that was moved, "new" for a copy. A running service \

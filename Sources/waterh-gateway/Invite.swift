@@ -4,14 +4,11 @@ import Foundation
 
 struct Invite: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "invite",
-        abstract: "Give a browser or a script access with a code",
-        discussion:
-            """
+        commandName: "invite", abstract: "Give a browser or a script access with a code",
+        discussion: """
             Asks the running service for a code that is valid once, for 10 minutes. The page /sign-in accepts it. \
             Use --admin for your own browser if the service's machine has no desktop.
-            """
-    )
+            """)
 
     @OptionGroup var storeOptions: LocationOptions
 

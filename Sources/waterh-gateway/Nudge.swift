@@ -3,8 +3,7 @@ import CommandSupport
 
 struct Nudge: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "nudge",
-        abstract: "Ask the running service to poll now",
+        commandName: "nudge", abstract: "Ask the running service to poll now",
         discussion: "The service of the same store polls. The result is stored a moment later.")
 
     @OptionGroup var storeOptions: LocationOptions

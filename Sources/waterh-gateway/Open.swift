@@ -5,14 +5,11 @@ import Utilities
 
 struct Open: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "open",
-        abstract: "Open the page, signed in as administrator",
-        discussion:
-            """
+        commandName: "open", abstract: "Open the page, signed in as administrator",
+        discussion: """
             Asks the running service for a link that works once and for 10 minutes. Opens it in the browser of this \
             desktop, if there is one, and prints it for other browsers.
-            """
-    )
+            """)
 
     @OptionGroup var storeOptions: LocationOptions
 

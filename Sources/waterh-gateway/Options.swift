@@ -53,8 +53,7 @@ struct LinkOptions: ParsableArguments {
         if notifications != nil {
             guard case .bluez = name else {
                 throw CommandFailure(
-                    .wrongUse, "--notifications requires --link bluez", advice: "Omit it, or use --link bluez."
-                )
+                    .wrongUse, "--notifications requires --link bluez", advice: "Omit it, or use --link bluez.")
             }
         }
         let isVerbose = verbose

@@ -10,8 +10,7 @@ enum PollAdvice {
     }
 
     /// The advice if a service of the same store is running.
-    static let besideService =
-        """
+    static let besideService = """
         The service of this store is running and might use the bottle. Poll with waterh-gateway nudge or on its \
         page, or stop the service first.
         """
@@ -40,8 +39,7 @@ enum PollAdvice {
         case "storeCannotBeRead": return "Nothing was read from the bottle."
         case "interrupted": return "The received records are stored. Poll again for the rest."
         case "clockDoubtful":
-            return
-                """
+            return """
                 Nothing was acknowledged and no clock was set. Check the date of this computer (timedatectl); the next \
                 poll with a correct clock continues automatically. If only the bottle's clock is wrong: \
                 waterh-gateway poll --trust-clock
@@ -49,8 +47,7 @@ enum PollAdvice {
         case "elsewhere": return "Release it in the store of that gateway first (adopt --release)."
         case "notOurs":
             let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")
-            return
-                """
+            return """
                 If it is yours: waterh-gateway adopt '\(identity)', or name it with --bottle. If it is \(own) under a \
                 new name: waterh-gateway adopt '\(identity)' --as NAME.
                 """

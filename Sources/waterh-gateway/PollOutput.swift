@@ -58,8 +58,7 @@ enum PollText {
             lines.append(counts(report))
         }
         if report.resolved > 0 {
-            lines.append(
-                "\(counted(report.resolved, "record")) of earlier polls with a new date, now counted")
+            lines.append("\(counted(report.resolved, "record")) of earlier polls with a new date, now counted")
         }
         lines += drinks(entries, in: state?.units ?? .ml)
         if let state { lines.append(day(state)) }
@@ -68,8 +67,7 @@ enum PollText {
 
     static func adoption(_ report: PollReport) -> String? {
         guard report.isAdopted, let identity = report.identity else { return nil }
-        return
-            """
+        return """
             Adopted: \(report.name.map { "\($0) (\(identity))" } ?? identity). To poll another bottle, too: \
             waterh-gateway adopt ADDRESS
             """

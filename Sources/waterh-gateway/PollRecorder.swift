@@ -95,8 +95,7 @@ final class PollRecorder: Sendable {
             received \(report.received), new \(report.new), known \(report.duplicates), quarantined \
             \(report.suspect), unreadable \(report.undecodable), acknowledged \(report.acknowledged), possibly \
             acknowledged \(report.unconfirmed)
-            """
-        )
+            """)
         lines += report.recovery.map {
             "recovery: \($0.action.rawValue): \($0.reason)\($0.outcome.map { ": \($0)" } ?? "")"
         }

@@ -9,8 +9,7 @@ struct PostgresCommand: AsyncParsableCommand {
 
     struct Initialise: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "init",
-            abstract: "Create the schema, and roles for gateways and viewers",
+            commandName: "init", abstract: "Create the schema, and roles for gateways and viewers",
             discussion: """
                 Run it as a role that may create schemas and roles. It is safe to run it again: it updates an older \
                 schema, and gives an existing role a new password. Then another store may write as this gateway. \

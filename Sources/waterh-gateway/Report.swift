@@ -7,8 +7,7 @@ import Utilities
 
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "report",
-        abstract: "Create a redacted support bundle",
+        commandName: "report", abstract: "Create a redacted support bundle",
         discussion: """
             Contains versions, the findings of doctor, settings, failed polls, the last lines of the log and the row \
             counts of the store, without drinks. Addresses, names, credentials and amounts are redacted. Nothing is \
@@ -48,8 +47,7 @@ struct Report: AsyncParsableCommand {
             ("versions.txt", await ReportParts.versions(facts)),
             ("doctor.txt", Doctor.lines(try await DoctorChecks.all(link, storeOptions)).joined(separator: "\n")),
             ("settings.txt", ReportParts.settings(file, store)),
-            ("store.txt", ReportParts.storeSummary(location, store)),
-            ("polls.txt", ReportParts.traces(polls)),
+            ("store.txt", ReportParts.storeSummary(location, store)), ("polls.txt", ReportParts.traces(polls)),
             ("log.txt", try await ReportParts.log(log, lines: lines)),
         ]
         let day = try Machine.zone().wall(at: Machine.now()).description.prefix(10)
@@ -62,7 +60,6 @@ struct Report: AsyncParsableCommand {
             """
             Addresses, names, credentials and amounts are redacted. Check it before you send it: tar -xzOf \
             \(Escaping.shellWord(path)) | less
-            """
-        )
+            """)
     }
 }

@@ -35,8 +35,7 @@ enum ReportArchive {
             throw CommandFailure(.failed, "tar failed: \(error.sentence)", advice: error.advice)
         }
         guard result.exitCode == 0, let bytes = try? Data(contentsOf: URL(fileURLWithPath: packed)) else {
-            throw CommandFailure(
-                .failed, "tar failed: \(result.output)", advice: "Install gzip: apt-get install gzip")
+            throw CommandFailure(.failed, "tar failed: \(result.output)", advice: "Install gzip: apt-get install gzip")
         }
         let file = try OutputFile(path, kind: .archive, excluding: excluding)
         try file.write(Array(bytes))

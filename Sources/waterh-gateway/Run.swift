@@ -5,10 +5,9 @@ import Logging
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run",
-        abstract: "Run the polling service",
-        discussion:
-            "Stops cleanly at SIGTERM and SIGINT; polls at once at SIGHUP. Sends systemd its state (sd_notify).")
+        commandName: "run", abstract: "Run the polling service",
+        discussion: "Stops cleanly at SIGTERM and SIGINT; polls at once at SIGHUP. Sends systemd its state (sd_notify)."
+    )
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var storeOptions: StoreOptions

@@ -95,16 +95,14 @@ struct Scan: AsyncParsableCommand {
             "services": .array(found.services.map { .string($0.description) }), "rssi": JSONValue(found.rssi),
             "bottle": .bool(isBottle),
             "identity": JSONValue(isBottle ? seen.identity : nil),
-            "own": JSONValue(isBottle ? seen.isOwn(ownBottles) : nil),
-            "privateAddress": .bool(found.isAddressPrivate),
+            "own": JSONValue(isBottle ? seen.isOwn(ownBottles) : nil), "privateAddress": .bool(found.isAddressPrivate),
         ]
     }
 
     private static func description(_ seen: ScannedBottle, isBottle: Bool, _ ownBottles: [AdoptedBottle]) -> String {
         let found = seen.found
         return [
-            found.address?.description ?? found.peer.text,
-            isBottle && found.address == nil ? seen.identity : nil,
+            found.address?.description ?? found.peer.text, isBottle && found.address == nil ? seen.identity : nil,
             seen.name ?? "(no name)", found.rssi.map { "\($0) dBm" },
             found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "),
             isBottle ? seen.kind(ownBottles) : nil,

@@ -90,8 +90,7 @@ struct Send: AsyncParsableCommand {
         switch (kind, link) {
         case (.interrupted, _): "The bottle might not have received it: send it again."
         case (_, .capture): nil
-        case (.connectionLost, _), (.didNotAnswer, _):
-            "Make sure that the bottle is near and awake, and send it again."
+        case (.connectionLost, _), (.didNotAnswer, _): "Make sure that the bottle is near and awake, and send it again."
         default: nil
         }
     }
@@ -128,8 +127,7 @@ struct Send: AsyncParsableCommand {
         let outcome =
             response.frame.map { "answer: \(hexText($0.encoded))" }
             ?? (response.sent ? "sent; no response (some commands have none)" : "not sent")
-        return
-            """
+        return """
             \(meaning(response, in: units)): \
             \(outcome)\(Registration(response).map { $0.isDone ? " (\($0.sentence))" : "" } ?? "")
             """

@@ -16,8 +16,7 @@ struct ServiceDesktop: Sendable {
     /// - Parameter presses: the file of the pending button presses.
     init(
         desktop: DesktopNotifications, tracker: ServiceStore, reminders: ReminderLoop, page: PageAddress,
-        instance: String?,
-        log: Logger, presses: String
+        instance: String?, log: Logger, presses: String
     ) {
         (self.desktop, self.tracker, self.reminders, self.page, self.instance, self.log) = (
             desktop, tracker, reminders, page, instance, log

@@ -47,15 +47,13 @@ final class ServiceHost: Sendable {
         let tracker = ServiceStore(
             provider: provider, plan: plan, supervisor: supervisor, log: log, logContext: logContext, viewers: viewers,
             now: clock.now)
-        if store.path != ":memory:",
-            ServiceSocket(path: ServiceSocket.listeningPath(forStore: store.path)).isAnswering
+        if store.path != ":memory:", ServiceSocket(path: ServiceSocket.listeningPath(forStore: store.path)).isAnswering
         {
             log.warning(
                 """
                 Another service uses this store. Both poll, and each record is stored once, but only one of them can \
                 connect to a broker. Stop one of them.
-                """
-            )
+                """)
         }
         let (news, newsReceiver) = AsyncStream.makeStream(
             of: ConnectionEvent.self, bufferingPolicy: .bufferingNewest(16))
@@ -104,9 +102,8 @@ final class ServiceHost: Sendable {
         let sinks: [any NotificationSink] = [pageSink, mqttNotifications, desktopNotifications] + senders
         let lights = LightTrigger(polls)
         let reminders = ReminderLoop(
-            sinks: sinks, tracker: { await tracker.tracker() },
-            reportError: { log.warning("Reminders: \($0)") }, afterEvaluation: { await lights.pollIfDue($0) },
-            sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
+            sinks: sinks, tracker: { await tracker.tracker() }, reportError: { log.warning("Reminders: \($0)") },
+            afterEvaluation: { await lights.pollIfDue($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         let scanner = BottleScanner(polls, tracker, log: log) { notification in
             var isShown = false
             for sink in sinks where await sink.canShow() { isShown = await sink.deliver(notification) || isShown }

@@ -107,9 +107,7 @@ struct ServicePages: Sendable {
             } catch {
                 guard !Task.isCancelled else { break }
                 if !isReported {
-                    log.warning(
-                        "Serving at \(Self.text(endpoint, nil)) failed: \(error). It is retried automatically."
-                    )
+                    log.warning("Serving at \(Self.text(endpoint, nil)) failed: \(error). It is retried automatically.")
                 }
                 isReported = true
                 try? await Task.sleep(for: backoff.next(jitter: 1))

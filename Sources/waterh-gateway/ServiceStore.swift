@@ -27,8 +27,7 @@ actor ServiceStore {
 
     init(
         provider: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, logContext: PollLogContext,
-        viewers: ActiveViewers,
-        now: @escaping @Sendable () -> MonotonicInstant
+        viewers: ActiveViewers, now: @escaping @Sendable () -> MonotonicInstant
     ) {
         self.provider = provider
         self.plan = plan
@@ -65,8 +64,7 @@ actor ServiceStore {
         let ownBottles = isRecording ? [] : ownBottles
         plans = BottlePlan.plans(
             selectedBottles: plan.bottles.compactMap { AdoptedBottle.resolvingAlias($0, among: ownBottles) },
-            ownBottles: ownBottles,
-            adoptsFirst: !plan.hasNeighbours)
+            ownBottles: ownBottles, adoptsFirst: !plan.hasNeighbours)
         logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
         let interval = try? provider.tracker().pollSchedule()
@@ -80,8 +78,7 @@ actor ServiceStore {
             log.notice(
                 """
                 No bottle is adopted: the service only scans. Adopt one on the page, or: waterh-gateway adopt ADDRESS
-                """
-            )
+                """)
         }
     }
 

@@ -6,8 +6,7 @@ import Store
 /// Splits a configuration of 0.9 with several people. The Debian package runs this on an upgrade.
 struct SplitPeople: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "split-people",
-        abstract: "Write one configuration per person from a list of people",
+        commandName: "split-people", abstract: "Write one configuration per person from a list of people",
         discussion: "Prints the instance name of each person's service. Existing files are not changed.",
         shouldDisplay: false)
 

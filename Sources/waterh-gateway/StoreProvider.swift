@@ -70,8 +70,7 @@ struct StoreProvider: Sendable {
     /// Polls once with the store as the journal.
     /// - Returns: the report, and the entries that were appended to the journal, each with its outcome.
     func poll(
-        _ options: PollOptions, with driver: GatewayDriver,
-        show: @escaping @Sendable (Diagnostic) -> Void = { _ in },
+        _ options: PollOptions, with driver: GatewayDriver, show: @escaping @Sendable (Diagnostic) -> Void = { _ in },
         progress: @escaping @Sendable (PollProgress) -> Void = { _ in }
     ) async -> (report: PollReport, journaled: [(entry: JournalEntry, outcome: JournalOutcome)]) {
         let journaled = Mutex<[(entry: JournalEntry, outcome: JournalOutcome)]>([])
