@@ -49,8 +49,7 @@ package enum ControlMessages {
         else { return nil }
         return BottleClock(
             yearByte: UInt8(numbers[0] - 2000), month: UInt8(numbers[1]), day: UInt8(numbers[2]),
-            hour: UInt8(numbers[3]), minute: UInt8(numbers[4]),
-            second: UInt8(numbers.count > 5 ? numbers[5] : 0))
+            hour: UInt8(numbers[3]), minute: UInt8(numbers[4]), second: UInt8(numbers.count > 5 ? numbers[5] : 0))
     }
 
     package static func request(_ name: String, _ value: String?) -> JSONValue {

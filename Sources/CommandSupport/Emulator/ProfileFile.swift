@@ -56,8 +56,7 @@ package enum ProfileFile {
         }
         return switch error {
         case .keyNotFound(let key, let context): prefix(context.codingPath) + "the key '\(key.stringValue)' is missing"
-        case .typeMismatch(_, let context):
-            prefix(context.codingPath) + "invalid type (\(context.debugDescription))"
+        case .typeMismatch(_, let context): prefix(context.codingPath) + "invalid type (\(context.debugDescription))"
         case .valueNotFound(_, let context): prefix(context.codingPath) + "null is not allowed here"
         case .dataCorrupted(let context) where context.codingPath.isEmpty:
             """

@@ -118,8 +118,7 @@ package struct LinkAdvice: Sendable {
             bluetoothctl disconnect \(address)
             """
         case .poweredOff: "Switch an adapter on: bluetoothctl power on (or hciconfig hci0 up)."
-        case .permissionDenied:
-            "Run as root, or with CAP_NET_ADMIN and CAP_NET_RAW. The link bluez needs neither."
+        case .permissionDenied: "Run as root, or with CAP_NET_ADMIN and CAP_NET_RAW. The link bluez needs neither."
         default: nil
         }
     }

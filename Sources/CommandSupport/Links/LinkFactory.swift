@@ -26,8 +26,7 @@ package enum LinkFactory {
     /// - Throws: `LinkError` if this build or machine does not support the link.
     package static func central(
         _ name: LinkName, notifications: NotificationMethod? = nil, runtimeFolder: String? = nil,
-        proxyKey: String? = nil,
-        instruments: LinkInstruments = LinkInstruments()
+        proxyKey: String? = nil, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any CentralLink {
         switch name {
         case .unix(let path): ATTCentralLink(try UnixSocket(path: path), instruments: instruments)
@@ -35,8 +34,7 @@ package enum LinkFactory {
         case .bluez(let adapter):
             BlueZCentralLink(
                 adapter: adapter, notifications: notifications ?? .signals,
-                held: HeldConnections(folder: runtimeFolder),
-                log: instruments.log)
+                held: HeldConnections(folder: runtimeFolder), log: instruments.log)
         case .l2cap(let target): ATTCentralLink(try L2CAPDialer(target), instruments: instruments)
         case .hci(let target): ATTCentralLink(hci: target, instruments: instruments)
         case .esphome(let target): try ESPHomeCentralLink(target, key: proxyKey, instruments: instruments)
@@ -70,8 +68,7 @@ package enum LinkFactory {
     package static func refusal(of plan: FaultPlan, on name: LinkName) -> String? {
         guard case .bluez = name, !plan.faultsThatNeedPDUs.isEmpty else { return nil }
         let names = plan.faultsThatNeedPDUs.joined(separator: ", ")
-        return
-            """
+        return """
             \(names) is not possible over \(name): bluetoothd negotiates the MTU. Use unix:PATH or l2cap:ADAPTER, \
             or omit it
             """
@@ -80,8 +77,7 @@ package enum LinkFactory {
     private static func bluez(_ adapter: String?, _ notifications: NotificationMethod?, _ instruments: LinkInstruments)
         -> any PeripheralLink
     {
-        let link = BlueZPeripheralLink(
-            adapter: adapter, notifications: notifications ?? .socket, log: instruments.log)
+        let link = BlueZPeripheralLink(adapter: adapter, notifications: notifications ?? .socket, log: instruments.log)
         guard instruments.observe != nil || instruments.faults != nil else { return link }
         return InstrumentedPeripheralLink(link, instruments: instruments)
     }

@@ -106,8 +106,7 @@ package struct ServiceLogHandler: LogHandler {
             return JSONValue.object(head + metadata.map { .init($0, .string($1)) }).text
         }
         let fields = metadata.map { "\($0)=\(Self.quoted($1))" }.joined(separator: " ")
-        let line =
-            Escaping.replacing(message, ["\r\n": " ", "\n": " "]) + (fields.isEmpty ? "" : " [\(fields)]")
+        let line = Escaping.replacing(message, ["\r\n": " ", "\n": " "]) + (fields.isEmpty ? "" : " [\(fields)]")
         guard format == .text else { return "<\(Self.priority(level))>" + line }
         let label = level >= .error ? "error: " : level == .warning ? "warning: " : ""
         return (hasTime ? date + " " : "") + label + line

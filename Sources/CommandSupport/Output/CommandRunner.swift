@@ -81,8 +81,7 @@ package enum CommandRunner {
         let names = root.configuration.subcommands.map { $0._commandName }
         guard name.first?.isLetter == true, !names.isEmpty, !(names + ["help"]).contains(name) else { return }
         throw CommandFailure(
-            .wrongUse, "unknown subcommand '\(name)'",
-            advice: "See the subcommands with: \(root._commandName) --help")
+            .wrongUse, "unknown subcommand '\(name)'", advice: "See the subcommands with: \(root._commandName) --help")
     }
 
     private static func report<Root: ParsableCommand>(_ error: any Error, _ root: Root.Type) -> Int32 {

@@ -24,8 +24,7 @@ package struct EventReader: Sendable {
                 lines.filter { $0.hasPrefix(field + ": ") }.map { $0.dropFirst(field.count + 2) }
             }
             guard !values("data").isEmpty else { continue }
-            events.append(
-                Event(name: String(values("event").last ?? ""), data: values("data").joined(separator: "\n")))
+            events.append(Event(name: String(values("event").last ?? ""), data: values("data").joined(separator: "\n")))
         }
         guard bytes.count <= Self.limit else { throw Malformed() }
         return events

@@ -11,8 +11,7 @@ package enum ExitStatus: Int32, Sendable {
     case interrupted = 130
 
     /// The description of all exit codes, for help texts.
-    package static let help =
-        """
+    package static let help = """
         Exit codes: 0 done, 1 failed, 2 wrong use, 3 rejected by a rule, 4 invalid file or data, 5 no bottle, adapter \
         or link, 130 interrupted.
         """

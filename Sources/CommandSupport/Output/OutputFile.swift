@@ -42,8 +42,7 @@ package final class OutputFile {
         }
         if let inUse = excluding.first(where: { Self.isSame(path, $0) }) {
             throw CommandFailure(
-                .wrongUse, "\(path) is \(inUse), which is in use.",
-                advice: "Name another file to write.")
+                .wrongUse, "\(path) is \(inUse), which is in use.", advice: "Name another file to write.")
         }
         if exists, type == S_IFREG, let found = FileKind.ofFile(path), found.kind != kind || found.isInUse {
             throw CommandFailure(

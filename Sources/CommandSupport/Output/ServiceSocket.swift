@@ -102,9 +102,7 @@ package struct ServiceSocket: Sendable {
     }
 
     /// Sends a request, and passes the body of the response to `process` in pieces.
-    func exchange(
-        on descriptor: Int32, _ what: String, _ rest: String, _ process: ([UInt8]) throws -> Void
-    ) throws {
+    func exchange(on descriptor: Int32, _ what: String, _ rest: String, _ process: ([UInt8]) throws -> Void) throws {
         var request = Array("\(what) HTTP/1.1\r\nHost: localhost\r\n\(rest)".utf8)[...]
         while !request.isEmpty {
             let count = request.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -16,8 +16,7 @@ extension UnixSocket {
         let error = withAddress { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
         guard error == 0 else {
             close(descriptor)
-            throw LinkError(
-                .connectFailed, "no process listens at \(path)", cause: String(cString: strerror(error)))
+            throw LinkError(.connectFailed, "no process listens at \(path)", cause: String(cString: strerror(error)))
         }
         return descriptor
     }

@@ -110,20 +110,17 @@ package struct Configuration: Equatable, Sendable {
     static func table(_ text: String, _ name: String) throws -> TOMLTable {
         if let line = TOMLGuard.brokenHeader(text) {
             throw CommandFailure(
-                .badInput, "invalid TOML in \(name): line \(line): a table header has no name",
-                advice: fixAdvice)
+                .badInput, "invalid TOML in \(name): line \(line): a table header has no name", advice: fixAdvice)
         }
         if let line = TOMLGuard.endlessKey(text) {
             throw CommandFailure(
-                .badInput, "invalid TOML in \(name): line \(line): the key has too many dots",
-                advice: fixAdvice)
+                .badInput, "invalid TOML in \(name): line \(line): the key has too many dots", advice: fixAdvice)
         }
         do {
             return try TOMLTable(string: text)
         } catch let error as TOMLParseError {
             throw CommandFailure(
-                .badInput,
-                "invalid TOML in \(name): line \(error.source.begin.line): \(error.description)",
+                .badInput, "invalid TOML in \(name): line \(error.source.begin.line): \(error.description)",
                 advice: fixAdvice)
         }
     }
@@ -148,10 +145,8 @@ package struct Configuration: Equatable, Sendable {
                 zone = try text(value)
                 _ = try require(zone.flatMap { try? Zone($0) }, #"an IANA time zone, such as "Europe/Berlin""#)
             case "dialect":
-                dialect = try require(
-                    value.string.flatMap(RecordDialect.init(rawValue:)), #""calendar" or "strict""#)
-            case "units":
-                units = try require(value.string.flatMap(AmountUnits.init(rawValue:)), #""ml", "l" or "oz""#)
+                dialect = try require(value.string.flatMap(RecordDialect.init(rawValue:)), #""calendar" or "strict""#)
+            case "units": units = try require(value.string.flatMap(AmountUnits.init(rawValue:)), #""ml", "l" or "oz""#)
             case "keep": keep = try flag()
             case "trust-clock": trustClock = try flag()
             case "allow-power-cycle": allowPowerCycle = try flag()
@@ -180,12 +175,10 @@ package struct Configuration: Equatable, Sendable {
             default:
                 throw CommandFailure(
                     .badInput, "unknown key '\(key)' in \(name)",
-                    advice:
-                        """
+                    advice: """
                         Known keys: \(Self.keys.joined(separator: ", ")). Other options are settings: waterh-tracker \
                         settings get
-                        """
-                )
+                        """)
             }
         }
     }

@@ -58,8 +58,7 @@ package struct SplitConfiguration: Sendable {
     /// The error for a service that was started with the list.
     func failure(file: String) -> CommandFailure {
         CommandFailure(
-            .badInput,
-            "The configuration \(file) lists several people: since 0.10 each person has a separate service.",
+            .badInput, "The configuration \(file) lists several people: since 0.10 each person has a separate service.",
             advice: parts.map {
                 """
                 Write \($0.path):
@@ -68,7 +67,6 @@ package struct SplitConfiguration: Sendable {
                 systemctl enable --now waterh-gateway@\($0.name)
 
                 """
-            }.joined(separator: "\n"),
-            code: "severalPeople")
+            }.joined(separator: "\n"), code: "severalPeople")
     }
 }

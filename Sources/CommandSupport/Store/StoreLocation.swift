@@ -27,9 +27,8 @@ package struct StoreLocation: Equatable, Sendable {
     /// - Throws: `CommandFailure` if the path is in a configuration that this user cannot read.
     package static func find(
         _ flag: String?, _ configuration: Configuration,
-        environment: [String: String] = ProcessInfo.processInfo.environment,
-        own: String = Paths.store, service: String = Paths.serviceStore,
-        isServed: Bool = StoreLocation.hasService
+        environment: [String: String] = ProcessInfo.processInfo.environment, own: String = Paths.store,
+        service: String = Paths.serviceStore, isServed: Bool = StoreLocation.hasService
     ) throws -> StoreLocation {
         func place(_ path: String, _ origin: Origin, serviceStore: String? = nil) -> StoreLocation {
             StoreLocation(path: path, origin: origin, serviceStore: serviceStore, units: configuration.units)
@@ -118,8 +117,7 @@ package struct StoreLocation: Equatable, Sendable {
                 """
                 Run the command as the service's user: sudo -u \(owner) waterh-tracker … Or use your own store: \
                 --store FILE, or WATERH_STORE.
-                """
-        )
+                """)
     }
 
     /// The owner of the nearest visible file or directory.

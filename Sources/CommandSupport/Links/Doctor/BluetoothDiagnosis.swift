@@ -23,16 +23,14 @@ package struct BluetoothDiagnosis {
     private var needsRadio: Bool { needsDaemon || needsRaw }
     private var wanted: String? { if case .bluez(let adapter) = link { adapter } else { nil } }
 
-    private static let otherLinks =
-        """
+    private static let otherLinks = """
         or use a link without hardware: unix:PATH, capture:FILE, or the test VM (waterh-bench-vm, or in a \
         checkout: hardware/bench vm).
         """
 
     /// A finding that is bad if the selected link needs the missing part, and otherwise a note.
     private func missing(
-        _ check: String, _ found: String, isNeeded: Bool, isAbsence: Bool = true, advice: String,
-        remedy: Remedy? = nil
+        _ check: String, _ found: String, isNeeded: Bool, isAbsence: Bool = true, advice: String, remedy: Remedy? = nil
     ) -> Finding {
         Finding(check, isNeeded ? .bad : .note, found, advice: advice, isAbsence: isAbsence, remedy: remedy)
     }
@@ -186,8 +184,7 @@ package struct BluetoothDiagnosis {
             missing(
                 "permissions", "without \(lacking): the link l2cap and waterh-replay record do not work",
                 isNeeded: needsRaw, isAbsence: false,
-                advice:
-                    """
+                advice: """
                     Run these commands as root, or: setcap cap_net_raw,cap_net_admin+ep PROGRAM. The link bluez needs \
                     neither.
                     """)
@@ -207,12 +204,10 @@ package struct BluetoothDiagnosis {
                 on (Channels = \(channels.count), \(origin)): between two BlueZ hosts, log entries can arrive out \
                 of order, which slows polls down; a real bottle has one channel
                 """,
-                advice:
-                    """
+                advice: """
                     For emulator and gateway on one machine: Channels = 1 under [GATT] in /etc/bluetooth/main.conf, \
                     then systemctl restart bluetooth.
-                    """
-            )
+                    """)
         ]
     }
 
@@ -240,8 +235,7 @@ package struct BluetoothDiagnosis {
                         """
                         \(device.adapter) has a connection to \(name): the bottle does not advertise while it is open
                         """,
-                        advice:
-                            """
+                        advice: """
                             If no program uses it, a stopped program left it open: bluetoothctl disconnect \
                             \(address). If that fails: bluetoothctl remove \(address)
                             """),
