@@ -17,8 +17,7 @@ import Testing
     @Test(
         arguments: [
             ("unix:/tmp/b.sock", LinkError.Code.notFound, "waterh-emulator run --link unix:/tmp/b.sock"),
-            ("unix:/tmp/b.sock", .inProgress, "one connection"),
-            ("unix:/tmp/b.sock", .permissionDenied, "ls -l"),
+            ("unix:/tmp/b.sock", .inProgress, "one connection"), ("unix:/tmp/b.sock", .permissionDenied, "ls -l"),
             ("capture:/tmp/d.btsnoop", .notFound, "waterh-replay info /tmp/d.btsnoop"),
             ("capture:/tmp/d.btsnoop", .timeout, "responds only with what was recorded"),
             ("l2cap:A4:C1:38:01:02:03", .connectFailed, "bluetoothctl disconnect A4:C1:38:01:02:03"),

@@ -54,8 +54,7 @@ import Testing
         fstat(descriptor, &status)
         #expect(
             LogFormat.detected(["JOURNAL_STREAM": "\(status.st_dev):\(status.st_ino)"], descriptor: descriptor)
-                == .journal
-        )
+                == .journal)
         #expect(LogFormat.detected(["JOURNAL_STREAM": "8:1"], descriptor: descriptor) == .text)
         #expect(LogFormat.detected([:], descriptor: descriptor) == .text)
     }

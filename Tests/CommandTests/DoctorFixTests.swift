@@ -67,13 +67,10 @@ import Testing
         let found = checks(object, "store")
         #expect(
             object["ok"] as? Bool != true && found.count == 1
-                && (found.first?["found"] as? String)?.contains(
-                    damage.hasPrefix("dd") ? "full" : "is not writable")
+                && (found.first?["found"] as? String)?.contains(damage.hasPrefix("dd") ? "full" : "is not writable")
                     == true,
             "\(found)")
-        #expect(
-            result.error.contains(damage.hasPrefix("dd") ? " is full\"" : " is not writable\""),
-            "\(result.error)")
+        #expect(result.error.contains(damage.hasPrefix("dd") ? " is full\"" : " is not writable\""), "\(result.error)")
     }
 
     @Test func `doctor --fix repairs as root and prints the command for other users`() async throws {

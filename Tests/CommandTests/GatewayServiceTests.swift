@@ -120,8 +120,7 @@ import Testing
 
     @Test(arguments: [
         "link = ", "link = 3", "keep = \"yes\"", "dialect = \"lunar\"", "zone = \"Mars/X\"", "listen = \"8077\"",
-        "colour = \"blue\"", "[[[person]]", "[=]",
-        " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]",
+        "colour = \"blue\"", "[[[person]]", "[=]", " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]",
         "a" + String(repeating: ".a", count: 40_000) + " = 1", "[a" + String(repeating: ".a", count: 40_000) + "]",
     ])
     func `an invalid configuration is rejected`(_ text: String) {

@@ -77,18 +77,14 @@ import Testing
     }
 
     @Test(arguments: blocks.filter { $0.kind == "sh bench" })
-    func `every command line in a README bench block is executed by a test`(
-        block: Block
-    ) {
+    func `every command line in a README bench block is executed by a test`(block: Block) {
         for line in block.text.split(separator: "\n") {
             #expect(Self.benchLines[String(line)] != nil, "no test executes '\(line)'")
         }
     }
 
     @Test(arguments: blocks.filter { $0.kind == "sh" || $0.kind == "sh owner" })
-    func `each code block of README and docs runs as written`(
-        block: Block
-    ) async throws {
+    func `each code block of README and docs runs as written`(block: Block) async throws {
         let result = try await run(block.text, withBottle: block.kind == "sh owner")
         #expect(result.exitCode == 0, "\(result.error)")
         expectLines(of: block.expected, in: result.output)

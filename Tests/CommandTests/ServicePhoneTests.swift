@@ -39,8 +39,7 @@ import Testing
         let request = try #require(try await ntfy.peer.seen(1).first)
         #expect(
             request.json["title"] as? String == "Hydration Reminder"
-                && request.headers["authorization"] == "Bearer tk_s3cret"
-        )
+                && request.headers["authorization"] == "Bearer tk_s3cret")
         let action = try #require((request.json["actions"] as? [[String: Any]])?.first, "\(request.body)")
         let (url, body) = (try #require(action["url"] as? String), try #require(action["body"] as? String))
         func pressButton(_ body: String) async throws -> String {

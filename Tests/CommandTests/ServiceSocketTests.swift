@@ -144,8 +144,7 @@ import Testing
         let membersDrink = try await bench.runAsMember("log cup")
         #expect(
             membersDrink.exitCode == 0 && membersDrink.error.isEmpty
-                && masked(membersDrink.output) == masked(ownersDrink.output),
-            "\(membersDrink)\n\(ownersDrink)")
+                && masked(membersDrink.output) == masked(ownersDrink.output), "\(membersDrink)\n\(ownersDrink)")
         for line in ["status --zone UTC", "status --format plain", "status --format waybar", "history --zone UTC"] {
             let (owner, member) = (try await bench.runAsOwner(line), try await bench.runAsMember(line))
             #expect(
@@ -156,8 +155,7 @@ import Testing
             let (owner, member) = (try await bench.runAsOwner(line), try await bench.runAsMember(line))
             #expect(
                 member.exitCode == owner.exitCode && member.exitCode != 0 && member.error == owner.error
-                    && member.output.isEmpty,
-                "\(line): \(member)\n\(owner)")
+                    && member.output.isEmpty, "\(line): \(member)\n\(owner)")
         }
         _ = try await bench.runAsOwner("session start")
         for subcommand in ["drink", "water"] {

@@ -273,15 +273,12 @@ enum SettingEffects {
         "reminders.maxPerDay": day("1", ["07:20 check", "12:00 check"]),
         "reminders.backOnTrack": day("true", ["12:00 check", "12:01 log 1500", "12:02 check"]),
         "reminders.minDeficitMl": day("500", ["07:20 check"]), "pace.mode": day("wholeHours", ["07:59 state"]),
-        "pace.thresholdPercent": day("1", ["07:30 state"]),
-        "pace.testMode": day("true", ["08:30 state"]),
+        "pace.thresholdPercent": day("1", ["07:30 state"]), "pace.testMode": day("true", ["08:30 state"]),
         "adaptive.intervalHours": day("4", [adaptive, "09:30 check"]),
-        "notify.desktop": commands("false", ["12:00 check --doctor"]),
-        "notify.sound": day("false", ["12:00 check"]),
+        "notify.desktop": commands("false", ["12:00 check --doctor"]), "notify.sound": day("false", ["12:00 check"]),
         "notify.timeSensitiveCritical": day("false", ["12:00 check"]),
 
-        "bottle.alias": poll("kitchen"), "bottle.timeZone": poll("Asia/Tokyo"),
-        "bottle.recordDialect": poll("strict"),
+        "bottle.alias": poll("kitchen"), "bottle.timeZone": poll("Asia/Tokyo"), "bottle.recordDialect": poll("strict"),
         "bottle.amountWidth": poll("u8"),
         "bottle.scanTimeoutS": engine("30") { try "\(radioPoll($0).requests.count { $0 == .startScan }) scans" },
         "bottle.connectTimeoutS": engine("7") { settings in
@@ -329,8 +326,7 @@ enum SettingEffects {
         "waterline.shared": engine("true") { settings in "\(settings.isWaterlineShared)" },
         "waterline.defaultPreset": commands(
             "Double", ["20:00 setup --yes", "20:01 *", "20:02 session start", "20:03 drink"]),
-        "waterline.bottleWater": poll("off"),
-        "week.firstDay": commands("sunday", ["12:00 history"]),
+        "waterline.bottleWater": poll("off"), "week.firstDay": commands("sunday", ["12:00 history"]),
         "health.enabled": commands("true", ["12:00 log 200", "12:01 files"]),
         "health.excludedSources": commands("Some App", ["12:00 import FOLDER/health.xml"]),
         "health.inbox": commands("/nowhere/phone", ["12:00 check --show"]),

@@ -111,8 +111,7 @@ import Testing
         #expect(expressions.count > 4)
         let testBinary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let all = try await Program(path: testBinary).run(["--testing-library", "swift-testing", "--list-tests"]).lines
-            .map(
-                String.init)
+            .map(String.init)
         let invented = ["A", "D", "Da", "F", "G", "M", "R", "S", "Se", "Ser", "T", "U", "Z", "a", "`"].map {
             "CommandTests.\($0)Tests/isTrue()"
         }

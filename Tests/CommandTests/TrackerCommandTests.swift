@@ -178,9 +178,7 @@ import TrackerService
     ])
     func `the status bar changes with the total of the day`(
         total: Int, time: String, state: String, percent: Int, words: String
-    )
-        async throws
-    {
+    ) async throws {
         for ml in [min(total, 2000), total - min(total, 2000)] where ml > 0 {
             _ = try await home.tracker("log \(ml)", at: "06:30")
         }
