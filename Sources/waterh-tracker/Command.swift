@@ -6,11 +6,7 @@ import TrackerCore
 import TrackerService
 
 @main
-enum Main {
-    static func main() async { await CommandRunner.main(Command.self, advice: Advice.about) }
-}
-
-struct Command: ParsableCommand {
+struct Command: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waterh-tracker", abstract: "Track the day: drinks, reminders and Waterline sessions",
         discussion: """
@@ -26,6 +22,8 @@ struct Command: ParsableCommand {
             JournalCommand.self, WhyCommand.self, SnoozeCommand.self,
         ],
         defaultSubcommand: Status.self)
+
+    static func main() async { await CommandRunner.main(Command.self, advice: Advice.about) }
 }
 
 /// A subcommand on the store.
