@@ -42,7 +42,7 @@ struct Doctor: AsyncParsableCommand {
         let bad = findings.filter { $0.status == .bad }
         json ? TextOutput.standard.line(Self.object(findings, fix ? repairs : nil)) : show(findings, repairs)
         guard !bad.isEmpty else { return }
-        throw ExitCode((bad.first { !$0.isAbsence } ?? bad[0]).exitStatus.rawValue)
+        throw ExitCode((bad.allSatisfy(\.isAbsence) ? ExitStatus.noLink : .failed).rawValue)
     }
 
     private func show(_ findings: [Finding], _ repairs: [Repair]) {
@@ -122,10 +122,6 @@ extension Finding.Status {
         case .bad: "BAD "
         }
     }
-}
-
-extension Finding {
-    fileprivate var exitStatus: ExitStatus { isAbsence ? .noLink : .failed }
 }
 
 /// The checks of the doctor, each with its findings.
