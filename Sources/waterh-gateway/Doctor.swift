@@ -76,7 +76,7 @@ struct Doctor: AsyncParsableCommand {
 
 extension DoctorChecks {
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
-        let (file, location) = try options.load()
+        let (file, location) = try options.location.load()
         let ownBottles = Adoption.adoptedBottles(location)
         let linkOptions = link.filled(from: file)
         var findings = store(location, zone: options.namedZone(file))

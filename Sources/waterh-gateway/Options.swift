@@ -113,10 +113,6 @@ struct StoreOptions: ParsableArguments {
             valueName: "zone"))
     var zone: String?
 
-    var config: String? { location.config }
-
-    func load() throws -> (file: Configuration, store: StoreLocation) { try location.load() }
-
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }
 }
 

@@ -26,7 +26,7 @@ struct Poll: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let (file, store) = try storeOptions.load()
+        let (file, store) = try storeOptions.location.load()
         let link = link.filled(from: file)
         let hasNeighbours = try link.name.hasNeighbours
         let needsAdoption = hasNeighbours && Adoption.adoptedBottles(store).isEmpty

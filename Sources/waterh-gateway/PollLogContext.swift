@@ -8,9 +8,7 @@ final class PollLogContext: Sendable {
 
     func begin(_ bottle: String?) { state.withLock { $0 = ($0.number + 1, bottle) } }
 
-    var metadata: Logger.Metadata { metadata(bottle: nil) }
-
-    func metadata(bottle: String?) -> Logger.Metadata {
+    func metadata(bottle: String? = nil) -> Logger.Metadata {
         state.withLock { state in
             var metadata: Logger.Metadata = ["poll": "\(state.number)"]
             if let bottle = bottle ?? state.bottle { metadata["bottle"] = "\(bottle)" }

@@ -36,7 +36,7 @@ struct Report: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (file, location) = try storeOptions.load()
+        let (file, location) = try storeOptions.location.load()
         let exists = location.origin == .service || FileManager.default.fileExists(atPath: location.path)
         let store = exists ? (try? location.open(for: .reading)) : nil
         let polls = (store?.path).map(FailedPollFiles.all)?.reversed() ?? []
@@ -54,7 +54,7 @@ struct Report: AsyncParsableCommand {
         let path = output ?? "waterh-report-\(day).tar.gz"
         try await ReportArchive.write(
             parts.map { ($0.name, redactor.text($0.text)) }, to: path,
-            excluding: [location.path, storeOptions.config ?? Paths.configuration] + [log].compactMap(\.self))
+            excluding: [location.path, storeOptions.location.config ?? Paths.configuration] + [log].compactMap(\.self))
         TextOutput.standard.line("\(path): \(parts.map(\.name).joined(separator: ", "))")
         TextOutput.standard.line(
             """

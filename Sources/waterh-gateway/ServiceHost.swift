@@ -177,7 +177,7 @@ final class ServiceHost: Sendable {
             pollHistory.show($0)
             log.log(
                 level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.text($0))",
-                metadata: logContext.metadata)
+                metadata: logContext.metadata())
         }
         callbacks.progress = { pollHistory.show($0) }
         callbacks.bottleReported = { connectionEvents.yield(.reported) }

@@ -41,7 +41,7 @@ struct ServicePlan: Sendable {
     }
 
     init(_ link: LinkOptions, _ storeOptions: StoreOptions, keep: Bool, listen: String?) throws {
-        let (file, found) = try storeOptions.load()
+        let (file, found) = try storeOptions.location.load()
         var store = found
         self.file = file
         // If this user cannot write the system service's store, the user's own store is used.

@@ -122,7 +122,7 @@ actor ServiceStore {
         let id = plans.first { $0.ownBottles == options.ownBottles && $0.selectedBottle == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
         let isConclusive = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
-        let (log, metadata) = (log, logContext.metadata)
+        let (log, metadata) = (log, logContext.metadata())
         provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
             report, isLive: isConclusive && !isRecording)
         logNextPoll()
@@ -152,7 +152,7 @@ actor ServiceStore {
     func report(_ news: ServiceMessage) {
         switch news {
         case .failed(let bottle, let failure, let isNew):
-            setStatus(failure.headline)
+            supervisor.notify(status: failure.headline)
             guard isNew else { return }
             var metadata = logContext.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"
@@ -169,9 +169,7 @@ actor ServiceStore {
             log.notice(
                 "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",
                 metadata: logContext.metadata(of: report))
-            setStatus("\(counted(report.received, "record")) in the last poll with data")
+            supervisor.notify(status: "\(counted(report.received, "record")) in the last poll with data")
         }
     }
-
-    private func setStatus(_ status: String) { supervisor.notify(status: status) }
 }
