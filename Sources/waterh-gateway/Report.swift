@@ -41,7 +41,7 @@ struct Report: AsyncParsableCommand {
         let store = exists ? (try? location.open(for: .reading)) : nil
         let polls = (store?.path).map(FailedPollFiles.all)?.reversed() ?? []
         let facts = await BluetoothFacts.gather()
-        let redactor = ReportSecrets(file, store, polls, facts, link: link.link).redactor
+        let redactor = Redactor(file, store, polls, facts, link: link.link)
         // Captures are not included, because they contain addresses and amounts.
         let parts: [(name: String, text: String)] = [
             ("versions.txt", await ReportParts.versions(facts)),

@@ -7,12 +7,10 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Names, addresses and credentials in the configuration, the store and the machine, for redaction.
-struct ReportSecrets {
-    let redactor: Redactor
-
+extension Redactor {
+    /// Redacts the names, addresses and credentials in the configuration, the store and the machine.
     /// - Parameter link: the value of `--link`.
-    init(
+    convenience init(
         _ file: Configuration, _ store: TrackerStore?, _ polls: [FailedPoll], _ facts: BluetoothFacts,
         link: String? = nil
     ) {
@@ -67,6 +65,6 @@ struct ReportSecrets {
         names.subtract([
             "root", "localhost", "vm", "bench", "debian", "waterh", "bluetooth", "UTC", "Etc/UTC", "GMT", "",
         ])
-        redactor = Redactor(names: names, secrets: secrets)
+        self.init(names: names, secrets: secrets)
     }
 }
