@@ -42,7 +42,9 @@ package struct StoreLocation: Equatable, Sendable {
             return place(path, .configuration)
         }
         let hasService = isUsedByService(service, isServed)
-        if exists(own) { return place(own, .own, serviceStore: hasService && service != own ? service : nil) }
+        if FileManager.default.fileExists(atPath: own) {
+            return place(own, .own, serviceStore: hasService && service != own ? service : nil)
+        }
         if hasService { return place(service, .service) }
         guard !configuration.isHidden || !isServed else {
             throw CommandFailure(
@@ -80,11 +82,6 @@ package struct StoreLocation: Equatable, Sendable {
             "/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
         ].map { $0 + "/waterh-gateway.service" }
         return (units + ["/run/waterh"]).contains { access($0, F_OK) == 0 }
-    }
-
-    private static func exists(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0
     }
 
     /// Whether a service uses the store at this path. If the file is missing, the result is `true` if this user owns
