@@ -42,12 +42,9 @@ struct CommandContext {
     /// The service that owns the store, if this user cannot open it. The application API then reads a copy of the day.
     let service: ServiceConnection?
     private let copy: ServiceConnection.Copy?
-    /// The time set by `--now`.
-    let fixedTime: Instant?
 
     var store: TrackerStore { tracker.store }
     var path: String { tracker.path }
-    var context: WriteContext { tracker.context }
     var now: Instant { tracker.now }
     var zone: Zone { tracker.zone }
 
@@ -60,7 +57,6 @@ struct CommandContext {
             opening = try ContextOpening(options, location: StoreLocation(path: copy.path, units: location.units))
         }
         tracker = try opening.context(for: access)
-        fixedTime = try opening.fixedTime(tracker.store)
         isJSON = options.json
         if !isQuiet { for remark in try Self.remarks(tracker.store, location) { Diagnostics.warning(remark) } }
     }
@@ -130,16 +126,13 @@ struct ContextOpening {
     /// - Parameter now: the time to act at; `nil` uses the options or the clock.
     func context(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerAPI {
         let store = try location.open(hostZone: choice.host.id, for: access)
-        let fixedTime = try fixedTime(store)
+        let zone = choice.effectiveZone(try store.settings())
+        let fixedTime = try (options.now ?? Machine.variable("WATERH_NOW")).map {
+            try TimeText.parse($0, now: nil, zone: zone)
+        }
         return try TrackerAPI(
             store, now: now ?? fixedTime ?? Machine.now(), isExplicit: fixedTime != nil, zone: choice, source: "cli",
             canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
-    }
-
-    /// The time to act at from the options or the environment; `nil` uses the clock.
-    func fixedTime(_ store: TrackerStore) throws -> Instant? {
-        let zone = choice.effectiveZone(try store.settings())
-        return try (options.now ?? Machine.variable("WATERH_NOW")).map { try TimeText.parse($0, now: nil, zone: zone) }
     }
 }
 

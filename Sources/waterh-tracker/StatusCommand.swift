@@ -53,7 +53,8 @@ struct Status: StoreCommand {
         }
         guard !follow else {
             // From --now on, time passes in this process.
-            if context.fixedTime != nil || speed != nil { Machine.accelerate(at: speed ?? 1, from: context.fixedTime) }
+            let start = context.tracker.context.explicitNow
+            if start != nil || speed != nil { Machine.accelerate(at: speed ?? 1, from: start) }
             return try await StatusFollow(options: options, location: context.location, line: line).run()
         }
         let snapshot = try context.tracker.state()
