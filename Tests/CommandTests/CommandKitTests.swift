@@ -34,12 +34,11 @@ import TrackerCore
 
     @Test func `JSON keeps the order of keys and escapes strings`() throws {
         let value: JSONValue = [
-            "b": 1, "a": [nil, true, "x\"\\\n\u{1}ü"], "n": JSONValue(nil as Int?), "d": .double(0.1), "w": .double(3),
-            "i": .double(.nan),
+            "b": .int(1), "a": .array([.null, true, .string("x\"\\\n\u{1}ü")]), "n": JSONValue(nil as Int?),
+            "d": .double(0.1), "w": .double(3), "i": .double(.nan),
         ]
         #expect(value.text == #"{"b":1,"a":[null,true,"x\"\\\n\u0001ü"],"n":null,"d":0.1,"w":3,"i":null}"#)
         #expect(try JSONSerialization.jsonObject(with: Data(value.text.utf8)) is [String: Any])
-        #expect(value["b"] == 1 && value["z"] == nil)
     }
 }
 

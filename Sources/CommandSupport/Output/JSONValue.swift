@@ -30,11 +30,6 @@ package indirect enum JSONValue: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    package subscript(_ key: String) -> JSONValue? {
-        guard case .object(let members) = self else { return nil }
-        return members.first { $0.key == key }?.value
-    }
-
     private func append(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes += "null".utf8
@@ -87,16 +82,7 @@ package indirect enum JSONValue: Hashable, Sendable {
     }
 }
 
-extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
-    ExpressibleByNilLiteral
-{
+extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByBooleanLiteral {
     package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map(Member.init)) }
-    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    package init(stringLiteral value: String) { self = .string(value) }
-    package init(nilLiteral: ()) { self = .null }
-}
-
-extension JSONValue: ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
-    package init(integerLiteral value: Int) { self = .int(value) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
 }
