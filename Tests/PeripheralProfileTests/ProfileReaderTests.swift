@@ -74,7 +74,8 @@ import Emulator
                         ]),
                     Exchange(.read, handle: 6, response: .init(error: 5, afterMs: 3)),
                     Exchange(
-                        .command, handle: 6, value: [0xAA, 0xBB], values: [.init(handle: 3, value: [74], afterMs: 250)]),
+                        .command, handle: 6, value: [0xAA, 0xBB],
+                        values: [.init(handle: 3, value: [74], afterMs: 250)]),
                     Exchange(.read, handle: 3, response: .init(value: [74], afterMs: 5)),
                 ])
             ])

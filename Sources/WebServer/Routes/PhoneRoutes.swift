@@ -3,8 +3,8 @@ import Hummingbird
 import TrackerCore
 import TrackerService
 
-/// Routes for a phone: the buttons of its notifications, and its automation (Apple's Shortcuts), which writes amounts to
-/// its health records (tracker spec 10.11).
+/// Routes for a phone: the buttons of its notifications, and its automation (Apple's Shortcuts), which writes amounts
+/// to its health records (tracker spec 10.11).
 enum PhoneRoutes {
     static func add(to table: RouteTable) {
         // The key in a notification permits only its buttons, so that the notification server does not get a token.
