@@ -6,15 +6,17 @@ import Replay
 final class ReadingNotes {
     private var pdus = 0
     private var encrypted = 0
+    private var truncated = 0
     private var rejections: [[UInt8]: Int] = [:]
     private var unlistedRejections = 0
     private static let maximumListed = 20
 
-    /// Counts the PDUs and encrypted connections.
+    /// Counts the PDUs, encrypted connections and truncated packets.
     func count(_ event: ConversationEvent) {
         switch event {
         case .att: pdus += 1
         case .encrypted: encrypted += 1
+        case .dropped(.cutRecord, _): truncated += 1
         default: break
         }
     }
@@ -60,6 +62,14 @@ final class ReadingNotes {
                 """
                 \(name): \(counted(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") \
                 encrypted: encrypted traffic cannot be read
+                """
+            )
+        }
+        if truncated > 0 {
+            run.note(
+                """
+                \(name): the capture has only a part of \(counted(truncated, "packet")): drinks or commands can be \
+                missing
                 """
             )
         }

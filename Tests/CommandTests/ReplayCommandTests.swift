@@ -95,6 +95,15 @@ import Testing
         #expect(result.error.split(separator: "\n").count == 1 && result.output.isEmpty, "\(result)")
     }
 
+    /// A notification of 27 bytes, of which btsnoop has 14, as Windows writes it.
+    @Test(arguments: ["drinks", "commands"]) func `a truncated packet is noted`(subcommand: String) async throws {
+        var bytes = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 3, 0xEA]
+        bytes += [0, 0, 0, 27, 0, 0, 0, 14, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0xE3, 0x0A, 0x5D, 0x1E, 0x5D, 0x80, 0]
+        bytes += [0x02, 0x41, 0x20, 0x16, 0, 0x12, 0, 0x04, 0, 0x1B, 0x13, 0, 0x50, 0x54]
+        let result = try await replay.run([subcommand, "-"], input: bytes)
+        result.expect(0, output: "no \(subcommand)", error: "the capture has only a part of 1 packet")
+    }
+
     @Test func `handles can be given in decimal and in hex`() async throws {
         let text = Self.sampleWithHandles
         for handles in [
