@@ -20,7 +20,8 @@ package struct PostgresPlan: Hashable, Sendable, CustomStringConvertible {
         }
         try self.init(url: url)
         password =
-            try table["password"] ?? table["password-file"].map { try Self.secret($0, "password-file", "password") }
+            try table["password"]
+            ?? table["password-file"].map { try Self.secret($0, "password-file", "password", Settings.isPassword) }
     }
 
     package init(url: String) throws {
@@ -33,8 +34,12 @@ package struct PostgresPlan: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func secret(_ path: String, _ key: String, _ kind: String) throws -> String {
-        try SmallFile.secret(path, setting: "postgres.\(key)", kind: kind) { WrongInput("postgresFile", $0) }
+    private static func secret(
+        _ path: String, _ key: String, _ kind: String, _ accepts: (String) -> Bool = Settings.isToken
+    ) throws -> String {
+        try SmallFile.secret(path, setting: "postgres.\(key)", kind: kind, accepts: accepts) {
+            WrongInput("postgresFile", $0)
+        }
     }
 
     /// The options of a connection URI by libpq's names. Percent encoding is decoded.

@@ -192,7 +192,7 @@ import TrackerSupport
         #expect(text.contains("might not use TLS") && !text.contains("caFile"), "\(text)")
     }
 
-    @Test func `an empty password file is reported`() throws {
+    @Test func `an empty password file is reported, and one with blanks is read`() throws {
         let folder = try TemporaryFolder()
         try Data().write(to: folder.url("password"))
         var settings = Settings()
@@ -201,5 +201,7 @@ import TrackerSupport
         ] { try settings.set(name, to: text) }
         let failure = #expect(throws: WrongInput.self) { try MQTTPlan(settings.service) }
         #expect(failure?.sentence.contains("is empty") == true)
+        try Data("a b ä\nsecond line".utf8).write(to: folder.url("password"))
+        #expect(try MQTTPlan(settings.service)?.password == "a b ä")
     }
 }

@@ -65,7 +65,7 @@ import Testing
         ("mqtt.url", "", ["mqtt://h", "mqtts://h:8883"], ["http://h"]),
         ("mqtt.prefix", "hydration", ["a/b"], ["/a", "a/", "a+b", "#", "$SYS", ""]),
         ("mqtt.commands", "false", ["true"], ["x"]),
-        ("mqtt.user", "", ["me"], ["a\u{7}"]), ("mqtt.password", "", ["s3cret"], ["a b"]),
+        ("mqtt.user", "", ["me"], ["a\u{7}"]), ("mqtt.password", "", ["s3cret", "a b ä"], ["a\u{7}"]),
         ("mqtt.passwordFile", "", ["/run/secrets/mqtt"], ["mqtt"]),
         ("mqtt.caFile", "", ["/etc/ca.pem"], ["ca.pem"]), ("mqtt.certificateFile", "", ["/etc/me.pem"], ["me.pem"]),
         ("mqtt.keyFile", "", ["/etc/me.key"], ["me.key"]),

@@ -19,6 +19,7 @@ export default [
   [/^It must be u8 or u16be, or unset to follow the dialect\.$/, 'Es muss u8 oder u16be sein; nicht gesetzt folgt es der Art der Einträge.'],
   [/^It must be an IANA time zone such as Europe\/Berlin, or "system"\.$/, 'Es muss eine IANA-Zeitzone wie Europe/Berlin sein, oder „system“.'],
   [/^It must be a name of 1 to 64 printable characters, or unset\.$/, 'Es muss ein Name von 1 bis 64 druckbaren Zeichen sein, oder nicht gesetzt.'],
+  [/^It must be 1 to 4096 printable characters, or unset\.$/, 'Es müssen 1 bis 4096 druckbare Zeichen sein, oder nicht gesetzt.'],
   [/^It must be 1 to 4096 visible ASCII characters without blanks, or unset\.$/, 'Es müssen 1 bis 4096 sichtbare ASCII-Zeichen ohne Leerzeichen sein, oder nicht gesetzt.'],
   [/^It must be the id of one of your presets, or unset\.$/, 'Es muss eine deiner Vorlagen sein, oder nicht gesetzt.'],
   [/^It must be the absolute path of a (directory|file), or unset\.$/, (_, was) => `Es muss der ganze Pfad ${was === 'directory' ? 'eines Ordners' : 'einer Datei'} sein, der mit / beginnt, oder nicht gesetzt.`],

@@ -61,6 +61,7 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         guard (try? SmallFile.read(path, limit: 1))?.isEmpty != true else {
             throw invalid("The file \(path) (mqtt.passwordFile) is empty: write the password in its first line.")
         }
-        return try SmallFile.secret(path, setting: "mqtt.passwordFile", kind: "password", failure: invalid)
+        return try SmallFile.secret(
+            path, setting: "mqtt.passwordFile", kind: "password", accepts: Settings.isPassword, failure: invalid)
     }
 }

@@ -36,9 +36,11 @@ package enum SmallFile {
     /// - Parameters:
     ///   - setting: the setting that names the file.
     ///   - kind: the kind of secret for messages, such as `token`.
+    ///   - accepts: whether a text is a secret of this kind.
     ///   - failure: creates the error from its sentence.
     package static func secret(
-        _ path: String, setting: String, kind: String, failure: (String) -> any Error
+        _ path: String, setting: String, kind: String, accepts: (String) -> Bool = Settings.isToken,
+        failure: (String) -> any Error
     ) throws -> String {
         let data: Data
         do { data = try read(path, limit: 8192) } catch {
@@ -46,7 +48,8 @@ package enum SmallFile {
         }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first ?? ""
         let secret = line.trimmingCharacters(in: .whitespaces)
-        guard Settings.isToken(secret) else {
+        // U+FFFD replaces bytes that are not UTF-8.
+        guard accepts(secret), !secret.contains("\u{FFFD}") else {
             throw failure("The first line of \(path) (\(setting)) is not a valid \(kind).")
         }
         return secret

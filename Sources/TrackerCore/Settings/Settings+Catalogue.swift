@@ -96,7 +96,10 @@ extension Settings {
             .optionalText(
                 "mqtt.user", \.service.mqttUser, rule: "It must be a name of 1 to 64 printable characters, or unset.",
                 accepts: isName),
-            .optionalText("mqtt.password", \.service.mqttPassword, rule: tokenRule, accepts: isToken).secret,
+            .optionalText(
+                "mqtt.password", \.service.mqttPassword,
+                rule: "It must be 1 to 4096 printable characters, or unset.", accepts: isPassword
+            ).secret,
             .optionalText("mqtt.passwordFile", \.service.mqttPasswordFile, rule: fileRule, accepts: isFile),
             .optionalText("mqtt.caFile", \.service.mqttCAFile, rule: fileRule, accepts: isFile),
             .optionalText("mqtt.certificateFile", \.service.mqttCertificateFile, rule: fileRule, accepts: isFile),
@@ -163,6 +166,11 @@ extension Settings {
     /// Whether the text is valid after `Authorization: Bearer`.
     package static func isToken(_ text: String) -> Bool {
         (1...4096).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 32 && $0 < 127 }
+    }
+
+    /// Whether the text can be the password of a broker or a database, with blanks and non-ASCII characters.
+    @Sendable package static func isPassword(_ text: String) -> Bool {
+        text.utf8.count <= 4096 && PrintableText.isName(text, limit: 4096)
     }
 
     @Sendable static func isURL(_ text: String, _ schemes: [String]) -> Bool {
