@@ -103,9 +103,16 @@ struct CommandContext {
     }
 
     /// The local date and time: `2026-06-15 14:00`.
-    func dateTime(_ instant: Instant) -> String {
-        "\(zone.wall(at: instant).dateText) \(time(instant))"
+    func dateTime(_ instant: Instant) -> String { "\(zone.wall(at: instant).dateText) \(time(instant))" }
+
+    /// The date and time of a drink in its own time zone.
+    func dateTime(_ drink: StoredDrink) -> String {
+        let wall = wallTime(drink)
+        return "\(wall.dateText) \(wall.timeText.prefix(5))"
     }
+
+    /// The local time of a drink in its own time zone.
+    func wallTime(_ drink: StoredDrink) -> WallTime { ((try? Zone(drink.zone)) ?? zone).wall(at: drink.at) }
 }
 
 struct ContextOpening {
@@ -145,7 +152,7 @@ struct ServiceConnection {
         guard location.isDenied(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else {
             return nil
         }
-        socket = ServiceSocket(path: ServiceSocket.path(forStore: location.path)) { Advice.about($0) }
+        socket = ServiceSocket(path: ServiceSocket.path(forStore: location.path), advice: Advice.about)
         guard socket.isAnswering else { return nil }
     }
 

@@ -115,7 +115,7 @@ struct Edit: StoreCommand {
         case .drink(let outcome):
             let drink = outcome.drink
             try context.report(
-                outcome, "Changed: \(context.amount(drink.ml)) at \(context.dateTime(drink.at)), now d\(drink.number).")
+                outcome, "Changed: \(context.amount(drink.ml)) at \(context.dateTime(drink)), now d\(drink.number).")
         }
     }
 }
@@ -132,7 +132,7 @@ struct Delete: StoreCommand {
         case .session(let session): try SessionText.report(context, session, "Deleted \(name).")
         case .drink(let outcome):
             let drink = outcome.drink
-            try context.report(outcome, "Deleted \(context.amount(drink.ml)) of \(context.dateTime(drink.at)).")
+            try context.report(outcome, "Deleted \(context.amount(drink.ml)) of \(context.dateTime(drink)).")
         }
     }
 }

@@ -84,13 +84,10 @@ private enum DayView {
         guard !drinks.isEmpty else { return [head, StatusText.emptyList] }
         return [head]
             + drinks.reversed().map { drink in
-                // Use the time zone of the drink.
-                let zone = (try? Zone(drink.zone)) ?? context.zone
-                let time = zone.wall(at: drink.at).timeText
-                return """
-                      \("d\(drink.number)".padded(7)) \(time)  \(context.amount(drink.ml).aligned(8))  \
-                    \(drink.source.rawValue)
-                    """
+                """
+                  \("d\(drink.number)".padded(7)) \(context.wallTime(drink).timeText)  \
+                \(context.amount(drink.ml).aligned(8))  \(drink.source.rawValue)
+                """
             }
     }
 }

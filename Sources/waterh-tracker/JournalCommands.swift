@@ -162,7 +162,7 @@ struct JournalCommand: ParsableCommand {
                 let drink = outcome.drink
                 let name = id.first == "r" ? id : "r\(id)"
                 return [
-                    "\(name) counts as \(context.amount(drink.ml)) at \(context.dateTime(drink.at)), d\(drink.number).",
+                    "\(name) counts as \(context.amount(drink.ml)) at \(context.dateTime(drink)), d\(drink.number).",
                     context.summary(outcome.state),
                 ]
             }

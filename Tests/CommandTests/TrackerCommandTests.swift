@@ -300,6 +300,12 @@ import TrackerService
         #expect(yesterday.hasPrefix("Logged 8 oz on 2026-06-14 at 11:00 as d2."), "\(yesterday)")
     }
 
+    @Test func `edit and delete print times in the zone of the drink`() async throws {
+        try await tracker("log 500 --zone Asia/Tokyo")
+        #expect(try await tracker("edit d1 --at 11:30").hasPrefix("Changed: 500 ml at 2026-06-15 11:30, now d2."))
+        #expect(try await tracker("delete d2").hasPrefix("Deleted 500 ml of 2026-06-15 11:30."))
+    }
+
     @Test func `the store's unit takes precedence over waterh.toml`() async throws {
         let pair = try await Pair()
         try await pair.sip(237)
