@@ -131,7 +131,7 @@ enum ForeignFile {
         let formats =
             """
             supported formats: btsnoop, pcap, pcapng, PacketLogger, hex text, nRF Connect logs, and dumps of \
-            tshark and hcidump
+            tshark and hcidump -R
             """
         let start = head.extracting(0..<min(head.byteCount, 512)).bytes
         if !start.contains(where: { $0 < 0x09 || (0x0E..<0x20).contains($0) }) {

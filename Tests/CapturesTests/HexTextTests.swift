@@ -92,7 +92,7 @@ import Testing
         ("1 < FFE4 00\n1 ! FFE4 00\n", "line 2: '!' is not a direction"),
         ("1 < FFE4 00\nsoon < FFE4 00\n", "line 2: 'soon'"), ("address: nowhere\n1 < FFE4 00", "not an address"),
         ("start: soon\n1 < FFE4 00", "not a start"), ("date: 2026-13-01\n", "not a date"),
-        ("1 connected 12\n", "not an address"),
+        ("1 connected 12\n", "not an address"), ("HCI sniffer\n< ACL data: handle 65\n    0000: 02\n", "hcidump -R"),
         ("name: x\n99999999999999999999 < FFE4 00\n", "line 2"), ("1 < handle:12345 00\n", "characteristic"),
     ]
 
