@@ -58,6 +58,7 @@ final class ChangeLines: Sendable {
         TextOutput.standard.flush()
     }
 
+    /// Prints a warning about an error, with its advice.
     func warning(of error: any Error) {
         warning((error as? any Problem).map { "\(CommandFailure($0, advice: Advice.about($0.code)))" } ?? "\(error)")
     }

@@ -133,7 +133,7 @@ struct APICall: Sendable {
         }
     }
 
-    /// The body of a request with fields.
+    /// The body of a request with fields: JSON, or empty.
     /// - Throws: `HTTPProblem` if the body has another type than JSON.
     func jsonBody() async throws -> ByteBuffer {
         let body = try await body()

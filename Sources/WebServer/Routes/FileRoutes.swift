@@ -39,7 +39,7 @@ enum FileRoutes {
         table.upload("journal/import", needs: .control) { tracker, upload in
             .json(try tracker.importJournal { feed in try upload.read(feed) })
         }
-        // The backup contains sessions and the hashes of tokens.
+        // The backup contains sessions.
         table.get("backup", needs: .admin) { call in
             let tracker = try call.person.tracker()
             let scratch = try ScratchFolder(besideStore: tracker.store.path)

@@ -131,7 +131,7 @@ final class RouteTable {
         }
     }
 
-    /// - Parameter path: the whole path.
+    /// - Parameter path: the whole path, such as `/metrics`.
     func respond(
         to method: HTTPRequest.Method, _ path: String, _ scope: Scope, waitsForStore: Bool = true,
         _ answer: @escaping Handler
