@@ -223,7 +223,7 @@ import Testing
 
     /// A possible password appears in no message and in no list of settings, wherever it is configured.
     @Test(arguments: [
-        "password = \"two s3cr3t words\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"",
+        "password = \"two\ts3cr3t\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"",
         "passwort = \"s3cr3t\"",
     ])
     func `no message or log line contains the MQTT password`(_ line: String) async throws {
