@@ -55,7 +55,7 @@ package final class DrinkReader {
     package func read(_ file: inout CaptureFile, isLast: Bool = true, _ onEvent: (ConversationEvent) -> Void = { _ in })
         throws
     {
-        file.onHead = { [unowned self] in addNames(from: $0) }
+        file.onHead = addNames(from:)
         // Local variables, because the runtime would check each access to a stored property.
         var log = log, reader: ConversationReader?
         var failure: (any Error)?

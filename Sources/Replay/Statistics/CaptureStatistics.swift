@@ -75,7 +75,7 @@ package final class CaptureStatistics {
     /// - Throws: as `CaptureFile.forEachEvent`, after everything before the error was counted.
     package func read(_ file: inout CaptureFile, onPacket: (CapturePacket) -> Void = { _ in }) throws {
         defer { finish() }
-        file.onHead = { [unowned self] in addNames(from: $0) }
+        file.onHead = addNames(from:)
         try file.forEachEvent { packet in
             onPacket(packet)
             start(at: packet.time)
