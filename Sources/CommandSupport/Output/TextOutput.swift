@@ -185,8 +185,9 @@ private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
 }
 
-/// Writes all bytes. Returns the value of errno if an error occurs, also if the descriptor is not ready and `waits` is
-/// not set. `didWrite` receives the number of bytes of each write.
+/// Writes all bytes. `didWrite` receives the number of bytes of each write.
+/// - Parameter waits: whether to wait until the descriptor is ready. Otherwise EAGAIN is an error.
+/// - Returns: the value of errno if an error occurs.
 func writeAll(
     _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, waits: Bool = true, didWrite: (Int) -> Void = { _ in }
 ) -> Int32? {

@@ -214,8 +214,9 @@ struct CommandHandler: Sendable {
 
     /// The age of a delayed command in seconds; `nil` below 60 s, because two clocks differ.
     /// - Parameter longest: a greater age counts as an error of the sender's clock, and is ignored.
-    private static func delay(of request: CommandRequest, _ now: Instant, atMost longest: Double = 7 * 86400) -> Double?
-    {
+    private static func delay(
+        of request: CommandRequest, _ now: Instant, atMost longest: Double = 7 * 86400
+    ) -> Double? {
         guard let pressed = request.pressed, pressed.isFinite else { return nil }
         let seconds = (Double(now.milliseconds) / 1000 - pressed).rounded()
         return seconds >= 60 && seconds <= longest ? seconds : nil

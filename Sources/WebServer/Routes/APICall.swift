@@ -7,8 +7,10 @@ import TrackerService
 
 /// A request to an API route, with its context and the person whose data it concerns.
 struct APICall: Sendable {
-    /// The default maximum size of a body in bytes, and the time limit for a client to send it in seconds.
-    static let (bodyLimit, bodySeconds) = (64 * 1024, 10)
+    /// The default maximum size of a body in bytes.
+    static let bodyLimit = 64 * 1024
+    /// The time limit for a client to send a body, seconds.
+    static let bodySeconds = 10
 
     let request: Request
     let context: WebRequestContext
