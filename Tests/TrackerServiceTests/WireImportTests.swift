@@ -1,8 +1,9 @@
 import Foundation
-@testable import Store
 import Testing
 import TrackerCore
 import TrackerService
+
+@testable import Store
 
 @Suite struct WireImportTests {
     private static let sip = """
