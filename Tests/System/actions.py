@@ -115,9 +115,9 @@ class Actions:
             running_process.send(signal.SIGKILL)
 
     def terminate(self):
-        running_process = self.running_process()
-        if running_process and not running_process.is_stopped:
-            running_process.send(self.rng.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGINT]))
+        if (running_process := self.running_process()) and not running_process.is_stopped:
+            # Python prints a traceback if it receives SIGINT during its start.
+            running_process.send(signal.SIGTERM if running_process.name == "phone" else self.rng.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGINT]))
 
     def stop(self):
         running_process = self.running_process()
