@@ -149,7 +149,7 @@ import Testing
         /// Advances the clock by this number of minutes and wakes sleeping programs by a write to the store. Entries
         /// for the phone get time to be sent first, because they expire after 15 minutes.
         func pass(minutes: Double) async throws {
-            let waiting = "SELECT count(*) FROM pocket_message WHERE outlet = 'ntfy' AND state = 'waiting'"
+            let waiting = "SELECT count(*) FROM queued_notification WHERE channel = 'ntfy' AND state = 'waiting'"
             let file = StoreFile(store)
             _ = try await eventually(within: 1) { try file.rows(waiting) == [["0"]] }
             try set(now + minutes * 60)
@@ -268,7 +268,7 @@ import Testing
             try StoreFile(store).rows(
                 """
                 SELECT id, ',' || sinks || ',' LIKE '%,desktop,%', replace(coalesce(missed, ''), 'desktop=', '')
-                FROM notification WHERE kind <> 'waterlineLive' ORDER BY place
+                FROM notification WHERE kind <> 'waterlineLive' ORDER BY position
                 """
             ).map {
                 DeliveredNotification(id: $0[0], isOnDesktop: $0[1] == "1", reason: $0[2].isEmpty ? nil : $0[2])

@@ -105,7 +105,7 @@ import WebServer
         let day = try CheckedDay()
         let store = try TrackerStore(path: day.path)
         func session(_ walls: (drink: String, water: String)) async throws -> [String] {
-            let before = try store.deliveries(after: 0).last?.place ?? 0
+            let before = try store.deliveries(after: 0).last?.position ?? 0
             try day.set(walls.drink)
             _ = try day.tracker().drink()
             try await day.tracker().deliver([MemorySink("desktop")])

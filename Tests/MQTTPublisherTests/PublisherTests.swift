@@ -77,7 +77,7 @@ import TrackerSupport
         let rig = try await broker.publisher(store: TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
         let full =
             """
-            BEFORE UPDATE OF position ON outlet WHEN NEW.position > OLD.position BEGIN SELECT RAISE(ABORT, \
+            BEFORE UPDATE OF position ON publisher WHEN NEW.position > OLD.position BEGIN SELECT RAISE(ABORT, \
             'database or disk is full'); END
             """
         try await sqlite(rig.store.path, "CREATE TRIGGER full \(full)")

@@ -52,7 +52,7 @@ import TrackerService
         try await sqlite(
             store.path,
             """
-            CREATE TRIGGER full BEFORE UPDATE ON pocket_message WHEN NEW.state = 'sent' BEGIN SELECT RAISE(ABORT, \
+            CREATE TRIGGER full BEFORE UPDATE ON queued_notification WHEN NEW.state = 'sent' BEGIN SELECT RAISE(ABORT, \
             'database or disk is full'); END
             """
         )

@@ -19,7 +19,7 @@ import TrackerSupport
                 try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").filter { row in
                     table != "sqlite_sequence" || row["seq"] != 0
                 }.map { row in
-                    "\(table): \(row.filter { !["born", "place"].contains($0.0) }.map { "\($0)=\($1)" })"
+                    "\(table): \(row.filter { !["firstPosition", "position"].contains($0.0) }.map { "\($0)=\($1)" })"
                 }.sorted()
             }
         }

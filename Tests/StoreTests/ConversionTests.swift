@@ -20,15 +20,21 @@ import TrackerCore
         try scratch.raw(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
     }
 
-    /// The rows of all tables, with the columns that both versions have.
+    /// The rows of all tables, with the columns that both versions have, by their current names.
     private func rows(_ db: Database) throws -> [String: [String]] {
         let model = try TrackerStore(inMemory: nil)
+        let isOld = try Int.fetchOne(db, sql: "PRAGMA user_version") == Schema.release09
         return try Dictionary(
             uniqueKeysWithValues: (Schema.tableNames + ["sqlite_sequence"]).map { table in
                 let columns = try model.read { try Schema.columns(of: table, $0) }
-                    .filter { !Schema.addedColumns.contains($0) }
-                let found = try Row.fetchAll(db, sql: "SELECT \(columns.joined(separator: ", ")) FROM \(table)")
-                return (table, found.map(\.description).sorted())
+                    .filter { !Schema.addedColumns.contains($0) && $0 != "decision" }
+                    .map { isOld ? "\(Schema.oldColumnNames[table]?[$0] ?? $0) AS \($0)" : $0 }
+                let name = isOld ? Schema.oldTableNames[table] ?? table : table
+                let found = try Row.fetchAll(db, sql: "SELECT \(columns.joined(separator: ", ")) FROM \(name)")
+                return (
+                    table,
+                    found.map { $0.description.replacing("pocket_message", with: "queued_notification") }.sorted()
+                )
             })
     }
 
@@ -53,6 +59,8 @@ import TrackerCore
         let left = after.removeValue(forKey: "setting") ?? []
         #expect(Set(left).isSubset(of: settings) && settings.count - left.count == removed.count)
         for (table, rows) in before { #expect(after[table] == rows, "\(table)") }
+        let positions = "SELECT position FROM notification WHERE decision IS NOT NULL ORDER BY position"
+        #expect(try store.deliveries(after: 0).map(\.position) == store.read { try Int64.fetchAll($0, sql: positions) })
         #expect(try store.integrityProblems().isEmpty)
 
         try expectDrinks(store)
@@ -80,9 +88,9 @@ import TrackerCore
         #expect(try store.read(Schema.statements) == Schema.tables)
         #expect(try version() == Schema.version)
         // The positions continue after those of 0.9.
-        let last = try store.read { try Int64.fetchOne($0, sql: "SELECT max(place) FROM drink") ?? 0 }
+        let last = try store.read { try Int64.fetchOne($0, sql: "SELECT max(position) FROM drink") ?? 0 }
         _ = try store.logDrink(ml: 100, context("2026-11-22T22:00:00Z"))
-        #expect(try store.read { try Int64.fetchOne($0, sql: "SELECT max(place) FROM drink") } == last + 1)
+        #expect(try store.read { try Int64.fetchOne($0, sql: "SELECT max(position) FROM drink") } == last + 1)
         #expect(try store.read(amounts)[3968] == 100)
         #expect(try TrackerStore(path: scratch.store).removedSettings.isEmpty)
 
@@ -232,7 +240,7 @@ import TrackerCore
                 StaleTopics(brokerAddress: "", id: "old", topics: ["u"]),
                 StaleTopics(brokerAddress: "mqtt://h:1883", id: "old", topics: ["t"]),
             ])
-        #expect(try store.read { try String.fetchOne($0, sql: "SELECT place FROM outlet") } == "mqtt://h:1883")
+        #expect(try store.read { try String.fetchOne($0, sql: "SELECT address FROM publisher") } == "mqtt://h:1883")
         #expect(try store.retainedTopics(of: "mqtt") == ["v"])
     }
 
@@ -251,7 +259,7 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.store)
         _ = try store.logDrink(ml: 100, context("2026-11-22T22:00:00Z"))
         let counts = Dictionary(uniqueKeysWithValues: try store.rowCounts().map { ($0.table, $0.rows) })
-        #expect(counts["outlet"] == 0 && counts["drink_change"] == 0 && counts["pocket_message"] == 1)
+        #expect(counts["publisher"] == 0 && counts["drink_change"] == 0 && counts["queued_notification"] == 1)
         #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM litres") } == 3968)
     }
 }

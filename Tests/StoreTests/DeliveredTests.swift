@@ -25,16 +25,19 @@ import TrackerCore
         let second = try deliver(store, "11:00")
         let delivered = try store.deliveries(after: through)
         #expect(delivered.map(\.decision) == first + second && delivered.map(\.sinks) == [["desktop"], ["desktop"]])
-        #expect(delivered.map(\.place) == delivered.map(\.place).sorted() && Set(delivered.map(\.place)).count == 2)
+        #expect(
+            delivered.map(\.position) == delivered.map(\.position).sorted() && Set(delivered.map(\.position)).count == 2
+        )
         #expect(try delivered.map(\.decision.decidedAt) == [berlin("08:00").now, berlin("11:00").now])
         #expect(
-            try store.deliveries(after: delivered[0].place).map(\.decision) == second
-                && store.lastProcessed("later") == delivered[1].place, "a new channel starts with the next notification"
+            try store.deliveries(after: delivered[0].position).map(\.decision) == second
+                && store.lastProcessed("later") == delivered[1].position,
+            "a new channel starts with the next notification"
         )
-        try store.recordProcessed([delivered[0]], "mqtt", through: delivered[0].place)
+        try store.recordProcessed([delivered[0]], "mqtt", through: delivered[0].position)
         try store.recordProcessed(
-            [delivered[1]], "mqtt", missed: [delivered[1].place: .replaced], through: delivered[1].place)
-        #expect(try store.lastProcessed("mqtt") == delivered[1].place)
+            [delivered[1]], "mqtt", missed: [delivered[1].position: .replaced], through: delivered[1].position)
+        #expect(try store.lastProcessed("mqtt") == delivered[1].position)
         let list = try store.notifications()
         #expect(
             list.map(\.sinks) == [["desktop"], ["desktop", "mqtt"]]
@@ -90,7 +93,7 @@ import TrackerCore
         #expect(try store.lastProcessed("mqtt") == 0 && !store.isUsed())
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.path)
         #expect(
-            try store.lastProcessed("mqtt") == first[0].place && store.deliveries(after: 0).map(\.decision) == first)
+            try store.lastProcessed("mqtt") == first[0].position && store.deliveries(after: 0).map(\.decision) == first)
         let next = try deliver(store, "14:00")
         #expect(
             try next.map(\.decidedAt) == [berlin("14:00").now]
@@ -105,7 +108,7 @@ import TrackerCore
             for number in 0..<Int64(NotificationTable.limit) {
                 try db.execute(
                     sql:
-                        "INSERT INTO notification (id, kind, sentAt, sinks, place) VALUES (?, 'goal', ?, 'desktop', ?)",
+                        "INSERT INTO notification (id, kind, sentAt, sinks, position) VALUES (?, 'goal', ?, 'a', ?)",
                     arguments: ["g/\(number)", later + number, later + number])
             }
         }
@@ -123,11 +126,11 @@ import TrackerCore
             for number in 0..<NotificationTable.limit {
                 try db.execute(
                     sql: "INSERT INTO notification (id, kind, sentAt, sinks) VALUES (?, 'goal', ?, 'desktop')",
-                    arguments: ["g/\(number)", first[0].place + 1])
+                    arguments: ["g/\(number)", first[0].position + 1])
             }
         }
         try deliver(store, "11:00")
-        #expect(try store.deliveryPositions().lastDeleted == first[0].place && store.deliveries(after: 0).count == 1)
+        #expect(try store.deliveryPositions().lastDeleted == first[0].position && store.deliveries(after: 0).count == 1)
         try store.purge()
         #expect(try store.deliveries(after: 0).isEmpty && store.deliveryPositions() == (0, 0, 0))
     }

@@ -55,8 +55,8 @@ import TrackerCore
         _ = try store.append([entry(second: 2), entry(second: 3)])
         _ = try store.editDrink("d1", ml: 110, context)
         let rows = try scratch.raw {
-            try Row.fetchAll($0, sql: "SELECT born, place FROM drink ORDER BY id").map {
-                [$0["born"], $0["place"]] as [Int64]
+            try Row.fetchAll($0, sql: "SELECT firstPosition, position FROM drink ORDER BY id").map {
+                [$0["firstPosition"], $0["position"]] as [Int64]
             }
         }
         // An edit is a new drink. The drink that it replaces is deleted after it or before it.

@@ -115,7 +115,7 @@ import TrackerCore
         // An identity that was stored without a machine ID stays valid.
         let old = try TrackerStore(path: folder.file("c"))
         _ = try old.openPublisher("mqtt") { "old" }
-        try old.write { try $0.execute(sql: "UPDATE outlet SET home = ' ' || ?", arguments: [home("c").path]) }
+        try old.write { try $0.execute(sql: "UPDATE publisher SET origin = ' ' || ?", arguments: [home("c").path]) }
         #expect(
             try old.location(of: "mqtt", at: home("c")) == .known && old.location(of: "mqtt", at: home("c")) == .known)
     }
@@ -299,7 +299,7 @@ import TrackerCore
         try store.purge()
         #expect(
             try store.rowCounts().allSatisfy {
-                $0.rows == 0 || ["drink_sequence", "leaving"].contains($0.table)
+                $0.rows == 0 || ["drink_sequence", "stale_topic"].contains($0.table)
             })
         // The broker keeps the topic until it is cleared.
         let left = try #require(try store.staleTopics().first)

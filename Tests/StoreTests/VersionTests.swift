@@ -60,7 +60,7 @@ import TrackerCore
             try store.database.write { db in
                 try db.execute(
                     sql: """
-                        INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead)
+                        INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, correctionOf)
                         SELECT 'second', instant, zone, localDay, ml, source, updatedAt, key FROM drink WHERE id = ?
                         """, arguments: [drink.number])
             }

@@ -207,7 +207,7 @@ package actor NotificationSender: NotificationSink {
             guard try tracker.store.queuedState(decision.notificationId, at: name) == nil else { continue }
             try post(decision, since: decision.decidedAt ?? tracker.now, tracker)
         }
-        try tracker.store.recordProcessed([], name, through: last.entry.place)
+        try tracker.store.recordProcessed([], name, through: last.entry.position)
     }
 
     private func post(_ notification: TrackerNotification, since: Instant, _ tracker: TrackerAPI) throws {

@@ -6,7 +6,7 @@ extension TrackerStore {
     package func purge() throws {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-            for table in try Self.tables(db) where table != "leaving" {
+            for table in try Self.tables(db) where table != "stale_topic" {
                 try db.execute(sql: "DELETE FROM \"\(table)\"")
             }
             // The triggers have recorded the deleted drinks, so delete the counters last.

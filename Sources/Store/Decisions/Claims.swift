@@ -68,8 +68,8 @@ struct Claims {
     func acquire(_ id: String, _ db: Database, delivery decision: TrackerNotification? = nil) throws -> Bool {
         guard try isFree(id, db) else { return false }
         try db.run(
-            "INSERT OR REPLACE INTO claim (id, claimant, claimedAt, decision, place) VALUES (?, ?, ?, ?, ?)",
-            [id, claimant, now, try decision?.json, decision?.place])
+            "INSERT OR REPLACE INTO claim (id, claimant, claimedAt, decision, position) VALUES (?, ?, ?, ?, ?)",
+            [id, claimant, now, try decision?.json, decision?.position])
         return true
     }
 
@@ -96,7 +96,7 @@ struct Claims {
 
     func unfinished(_ db: Database) throws -> UnfinishedDelivery {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id"))
+            db.cachedStatement(sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY position, id"))
         guard try rows.allSatisfy(isFree) else { return .inProgress }
         let abandoned = try rows.compactMap { TrackerNotification(json: try $0.decode(forColumn: "decision")) }
         return abandoned.isEmpty ? .nothing : .abandoned(abandoned)

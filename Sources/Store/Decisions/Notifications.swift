@@ -52,7 +52,7 @@ package struct DeliveredNotification: Hashable, Sendable {
     package var sinks: [String]
 
     /// The position among all notifications.
-    package var place: Int64 { decision.place }
+    package var position: Int64 { decision.position }
 }
 
 extension TrackerStore {
@@ -62,8 +62,8 @@ extension TrackerStore {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT decision, sinks FROM notification WHERE place > ? AND place <= ? AND decision IS NOT NULL
-                    ORDER BY place
+                    SELECT decision, sinks FROM notification
+                    WHERE position > ? AND position <= ? AND decision IS NOT NULL ORDER BY position
                     """, arguments: [position, last])
             return try rows.compactMap { row in
                 let sinks = try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init)
@@ -77,7 +77,7 @@ extension TrackerStore {
     /// The newest position, the position of the newest delivered notification, and that of the last deleted one.
     package func deliveryPositions() throws -> (newest: Int64, delivered: Int64, lastDeleted: Int64) {
         try read { db in
-            let shown = try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE decision IS NOT NULL")
+            let shown = try Int64.fetchOne(db, sql: "SELECT max(position) FROM notification WHERE decision IS NOT NULL")
             let lastDeleted = Int64(try Counter.value(NotificationTable.lastDeleted, db))
             return (try NotificationTable.newestPosition(db), shown ?? 0, lastDeleted)
         }
@@ -86,7 +86,7 @@ extension TrackerStore {
     /// The last position that a channel has processed. A new channel starts with the next notification.
     package func lastProcessed(_ channel: String) throws -> Int64 {
         func known(_ db: Database) throws -> Int64? {
-            try db.first("SELECT place FROM told_through WHERE outlet = ?", [channel])
+            try db.first("SELECT position FROM channel_position WHERE channel = ?", [channel])
         }
         if let position = try read(known) { return position }
         return try write { db in
@@ -98,9 +98,10 @@ extension TrackerStore {
     /// Starts to record which notifications a channel has processed; no effect if it is already recorded.
     /// - Parameter position: `nil` for the newest position.
     func startDelivery(_ channel: String, from position: Int64?, _ db: Database) throws {
-        let start = try position ?? db.first("SELECT max(place) FROM notification") ?? 0
+        let start = try position ?? db.first("SELECT max(position) FROM notification") ?? 0
         try db.run(
-            "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", [channel, start])
+            "INSERT INTO channel_position (channel, position) VALUES (?, ?) ON CONFLICT (channel) DO NOTHING",
+            [channel, start])
     }
 
     /// Records that a channel has processed notifications.
@@ -112,21 +113,22 @@ extension TrackerStore {
     ) throws {
         try write { db in
             for notification in sent {
-                if let reason = missed[notification.place] {
+                if let reason = missed[notification.position] {
                     try db.run(
-                        "UPDATE notification SET missed = iif(missed IS NULL, '', missed || ',') || ? WHERE place = ?",
-                        ["\(channel)=\(reason.rawValue)", notification.place])
+                        "UPDATE notification SET missed = coalesce(missed || ',', '') || ? WHERE position = ?",
+                        ["\(channel)=\(reason.rawValue)", notification.position])
                 } else {
                     try NotificationTable.add(channel, to: notification.decision.notificationId, db)
                 }
             }
-            try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [position, channel])
+            try db.run(
+                "UPDATE channel_position SET position = max(position, ?) WHERE channel = ?", [position, channel])
         }
     }
 
     /// Removes a channel. If it returns, it starts with the next notification.
     package func removeChannel(_ channel: String) throws {
-        try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [channel]) }
+        try write { try $0.run("DELETE FROM channel_position WHERE channel = ?", [channel]) }
     }
 
     /// Sets whether Waterline is shared with other machines. Earlier notifications are never shared.
@@ -163,13 +165,14 @@ enum NotificationTable {
         _ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database
     ) throws {
         let channels: [String] = try db.all(
-            "SELECT outlet FROM pocket_message WHERE id = ? AND state = 'sent' ORDER BY seq", [decision.notificationId])
+            "SELECT channel FROM queued_notification WHERE id = ? AND state = 'sent' ORDER BY seq",
+            [decision.notificationId])
         let sinks = sinks + channels.filter { !sinks.contains($0) }
-        let position = isShown && decision.place > 0 ? decision.place : nil
+        let position = isShown && decision.position > 0 ? decision.position : nil
         try db.run(
             """
-            INSERT INTO notification (id, kind, sentAt, sinks, place, decision) VALUES (?, ?, ?, ?, ?, ?) ON
-            CONFLICT (id) DO UPDATE SET sentAt = excluded.sentAt, sinks = excluded.sinks, place = excluded.place,
+            INSERT INTO notification (id, kind, sentAt, sinks, position, decision) VALUES (?, ?, ?, ?, ?, ?) ON
+            CONFLICT (id) DO UPDATE SET sentAt = excluded.sentAt, sinks = excluded.sinks, position = excluded.position,
             decision = excluded.decision
             """,
             [
@@ -179,12 +182,12 @@ enum NotificationTable {
         // A resident notification shows the current state, so an unavailable channel needs the last one only.
         if let position, decision.kind.isResident {
             try db.run(
-                "UPDATE notification SET place = NULL, decision = NULL WHERE kind = ? AND place < ?",
+                "UPDATE notification SET position = NULL, decision = NULL WHERE kind = ? AND position < ?",
                 [decision.kind.rawValue, position])
         }
         // Delete by position, because the clock can be set back.
-        let old = "SELECT id FROM notification ORDER BY coalesce(place, sentAt) DESC LIMIT -1 OFFSET \(limit)"
-        if let lastDeleted: Int = try db.first("SELECT max(place) FROM notification WHERE id IN (\(old))") {
+        let old = "SELECT id FROM notification ORDER BY coalesce(position, sentAt) DESC LIMIT -1 OFFSET \(limit)"
+        if let lastDeleted: Int = try db.first("SELECT max(position) FROM notification WHERE id IN (\(old))") {
             try Counter.set(Self.lastDeleted, max(lastDeleted, try Counter.value(Self.lastDeleted, db)), db)
         }
         try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
@@ -200,7 +203,8 @@ enum NotificationTable {
 
     static func newestPosition(_ db: Database) throws -> Int64 {
         max(
-            try db.first("SELECT max(place) FROM notification") ?? 0, try db.first("SELECT max(place) FROM claim") ?? 0,
+            try db.first("SELECT max(position) FROM notification") ?? 0,
+            try db.first("SELECT max(position) FROM claim") ?? 0,
             Int64(try Counter.value(lastDeleted, db)))
     }
 
@@ -220,7 +224,7 @@ enum NotificationTable {
             db,
             sql: """
                 SELECT count(*), count(*) FILTER (WHERE kind LIKE 'waterline%') FROM notification
-                WHERE sentAt BETWEEN ?1 AND ?2 AND iif(place IS NULL OR ?3 = 0, sentAt > ?4, place > ?3)
+                WHERE sentAt BETWEEN ?1 AND ?2 AND iif(position IS NULL OR ?3 = 0, sentAt > ?4, position > ?3)
                     AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?5
                 """,
             arguments: [

@@ -70,7 +70,7 @@ extension TrackerStore {
         return Offer.banners(decisions).enumerated().flatMap { index, banner in
             banner.answers.map { answer in
                 var decision = answer
-                (decision.place, decision.decidedAt) = (first + Int64(index), context.now)
+                (decision.position, decision.decidedAt) = (first + Int64(index), context.now)
                 return decision
             }
         }

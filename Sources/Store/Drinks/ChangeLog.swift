@@ -84,7 +84,8 @@ enum ChangeLog {
     /// Records a change. Call it after changing the rows.
     static func record(_ rows: [ChangedRow], _ description: String, _ context: WriteContext, _ db: Database) throws {
         let rows = try rows.map { try $0.changed(db) }
-        try db.run("INSERT INTO change (at, what, before) VALUES (?, ?, ?)", [context.now, description, try rows.json])
+        try db.run(
+            "INSERT INTO change (at, description, before) VALUES (?, ?, ?)", [context.now, description, try rows.json])
         try db.run("DELETE FROM change WHERE id <= ?", [db.lastInsertedRowID - Int64(limit)])
     }
 }
@@ -105,7 +106,7 @@ extension TrackerStore {
                 db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before])
             {
                 before = try row.decode(forColumn: "id")
-                let description: String = try row.decode(forColumn: "what")
+                let description: String = try row.decode(forColumn: "description")
                 guard let rows = [ChangedRow](json: try row.decode(forColumn: "before")),
                     try Self.includes(scope, rows, today, db)
                 else { continue }

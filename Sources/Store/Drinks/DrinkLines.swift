@@ -27,21 +27,21 @@ extension TrackerStore {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT \(StoredDrink.columns), place, born FROM drink WHERE place > ? AND place <= ? ORDER BY
-                    place LIMIT ?
+                    SELECT \(StoredDrink.columns), position, firstPosition FROM drink
+                    WHERE position > ? AND position <= ? ORDER BY position LIMIT ?
                     """,
                 arguments: [position, last, limit])
             let lines = try rows.compactMap { row -> DrinkLine? in
-                let isNew = try row.decode(Int64.self, forColumn: "born") > known
+                let isNew = try row.decode(Int64.self, forColumn: "firstPosition") > known
                 let (stored, original) = (try StoredDrink(row: row), try StoredDrink.original(row))
                 guard stored.ml > 0, !isNew || !stored.isDeleted else { return nil }
                 let change: DrinkLine.Change =
                     stored.isDeleted ? .deleted : !isNew ? .changed : original == nil ? .added : .corrected
                 return DrinkLine(
-                    position: try row.decode(forColumn: "place"), change: change, drink: stored.drink,
+                    position: try row.decode(forColumn: "position"), change: change, drink: stored.drink,
                     number: stored.number, original: original)
             }
-            return (lines, rows.count < limit ? last : try rows.last?.decode(forColumn: "place") ?? last)
+            return (lines, rows.count < limit ? last : try rows.last?.decode(forColumn: "position") ?? last)
         }
     }
 }

@@ -58,7 +58,7 @@ package struct StoredDrink: Hashable, Sendable {
     static let columns =
         """
         drink.id, drink.key, drink.instant, drink.zone, drink.localDay, drink.ml, drink.source, drink.deleted, \
-        drink.updatedAt, drink.instead
+        drink.updatedAt, drink.correctionOf
         """
 
     /// The key of the drink that a row corrects.

@@ -48,8 +48,8 @@ extension TrackerStore {
             try markDeleted([old], context, db)
             try db.run(
                 """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
-                SELECT ?, ?, ?, ?, ?, source, bottle, ?, coalesce(instead, key) FROM drink WHERE id = ?
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, correctionOf)
+                SELECT ?, ?, ?, ?, ?, source, bottle, ?, coalesce(correctionOf, key) FROM drink WHERE id = ?
                 """,
                 [
                     context.makeID(), newInstant, instant == nil ? old.zone : context.zone.id, day, ml ?? old.ml,

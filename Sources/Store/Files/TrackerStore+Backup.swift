@@ -135,12 +135,12 @@ extension TrackerStore {
         try DrinkPositions.initialise(db)
         try db.execute(
             sql: """
-                UPDATE main.drink SET born = last + n, place = last + n
+                UPDATE main.drink SET firstPosition = last + n, position = last + n
                     FROM (SELECT id AS found, row_number() OVER (ORDER BY id) AS n FROM main.drink),
                         (SELECT last FROM main.drink_sequence)
                     WHERE drink.id = found;
-                UPDATE main.drink_sequence SET last = max(last, coalesce((SELECT max(place) FROM main.drink), 0));
-                UPDATE main.drink_sequence SET putBack = last;
+                UPDATE main.drink_sequence SET last = max(last, coalesce((SELECT max(position) FROM main.drink), 0));
+                UPDATE main.drink_sequence SET restoredThrough = last;
                 UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(
                     (SELECT seq FROM backup.sqlite_sequence AS b WHERE b.name = sqlite_sequence.name), 0));
                 INSERT INTO main.sqlite_sequence SELECT * FROM backup.sqlite_sequence
@@ -148,8 +148,8 @@ extension TrackerStore {
                 DELETE FROM main.counter WHERE name LIKE 'health.%';
                 DELETE FROM main.drink_change;
                 DELETE FROM main.claim WHERE decision IS NOT NULL;
-                UPDATE main.told_through SET place = coalesce((SELECT max(place) FROM main.notification), 0);
-                UPDATE main.outlet SET position = coalesce(
+                UPDATE main.channel_position SET position = coalesce((SELECT max(position) FROM main.notification), 0);
+                UPDATE main.publisher SET position = coalesce(
                     (SELECT seq FROM main.sqlite_sequence WHERE name = 'drink_change'), 0)
                 """)
     }

@@ -92,7 +92,7 @@ extension DrinkTable {
                     ) AS addresses
                 FROM drink LEFT JOIN bottle AS b ON b.id = drink.bottle LEFT JOIN bottle_record AS r
                     ON r.verdict = 'drink' AND r.bottle = drink.bottle AND r.wall || '|' || r.amountMl
-                        = substr(coalesce(drink.instead, drink.key), length(b.origin) + 2)
+                        = substr(coalesce(drink.correctionOf, drink.key), length(b.origin) + 2)
                 WHERE drink.deleted = 0 AND drink.ml > 0
                 GROUP BY drink.id ORDER BY drink.instant, drink.key
                 """)
@@ -122,7 +122,7 @@ private struct ImportTable {
     static let sql = """
         CREATE TEMPORARY TABLE sample (
             key TEXT NOT NULL, uuid TEXT, instant INTEGER NOT NULL, ml INTEGER NOT NULL, zone TEXT, localDay TEXT, \
-        source TEXT, instead TEXT, origin TEXT, bottle TEXT, raw BLOB
+        source TEXT, correctionOf TEXT, origin TEXT, bottle TEXT, raw BLOB
         )
         """
 
@@ -159,7 +159,7 @@ private struct ImportTable {
             WHERE n.name <> b.origin AND NOT n.isAlias
             """)
         for (name, origin) in names {
-            for column in ["key", "uuid", "instead"] {
+            for column in ["key", "uuid", "correctionOf"] {
                 try db.run(
                     """
                     UPDATE temp.sample SET \(column) = ?1 || substr(\(column), length(?2) + 1)
@@ -190,9 +190,10 @@ private struct ImportTable {
         try deleteCorrected(context, db)
         try db.execute(
             sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead, born, place)
+                INSERT INTO drink
+                    (key, instant, zone, localDay, ml, source, updatedAt, correctionOf, firstPosition, position)
                 SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml,
-                    COALESCE(source, ?), ?, nullif(instead, key), \(DrinkPositions.next) + sample.rowid,
+                    COALESCE(source, ?), ?, nullif(correctionOf, key), \(DrinkPositions.next) + sample.rowid,
                     \(DrinkPositions.next) + sample.rowid
                 FROM temp.sample -- A conflict would use up a number of AUTOINCREMENT.
                 WHERE NOT EXISTS (SELECT 1 FROM drink AS known WHERE known.key = sample.key)
@@ -207,7 +208,7 @@ private struct ImportTable {
         outcome.known += samples - db.changesCount - outcome.excluded
         try db.execute(
             sql: """
-                INSERT INTO drink_sequence (only, last) SELECT 1, coalesce(max(place), 0) FROM drink WHERE true
+                INSERT INTO drink_sequence (only, last) SELECT 1, coalesce(max(position), 0) FROM drink WHERE true
                 ON CONFLICT (only) DO UPDATE SET last = max(last, excluded.last)
                 """)
         try journalRecords(hostZone, context, db)
@@ -218,18 +219,18 @@ private struct ImportTable {
     private func deleteCorrected(_ context: WriteContext, _ db: Database) throws {
         try db.execute(
             sql: """
-                DELETE FROM temp.sample WHERE instead <> key AND (
-                    EXISTS (SELECT 1 FROM drink AS original WHERE original.key = sample.instead AND original.deleted)
-                    OR EXISTS (SELECT 1 FROM drink AS other WHERE other.instead = sample.instead)
+                DELETE FROM temp.sample WHERE correctionOf <> key AND (
+                    EXISTS (SELECT 1 FROM drink AS d WHERE d.key = sample.correctionOf AND d.deleted)
+                    OR EXISTS (SELECT 1 FROM drink AS d WHERE d.correctionOf = sample.correctionOf)
                     OR EXISTS (SELECT 1 FROM temp.sample AS later
-                        WHERE later.instead = sample.instead AND later.rowid > sample.rowid))
+                        WHERE later.correctionOf = sample.correctionOf AND later.rowid > sample.rowid))
                 """)
         try db.execute(
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, deleted)
-                SELECT instead, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml,
+                SELECT correctionOf, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml,
                     COALESCE(source, ?), ?, 1 FROM temp.sample
-                WHERE instead <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
+                WHERE correctionOf <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
                 ON CONFLICT (key) DO UPDATE SET deleted = 1, updatedAt = excluded.updatedAt
                 """,
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now])
@@ -241,8 +242,8 @@ private struct ImportTable {
     private func useLocalKeys(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
         let update = try db.makeStatement(
             sql: """
-                UPDATE temp.sample SET key = CASE WHEN instead IS NULL THEN :new ELSE key END,
-                    instead = CASE WHEN instead IS NULL THEN NULL ELSE :new END WHERE rowid = :id
+                UPDATE temp.sample SET key = CASE WHEN correctionOf IS NULL THEN :new ELSE key END,
+                    correctionOf = CASE WHEN correctionOf IS NULL THEN NULL ELSE :new END WHERE rowid = :id
                 """)
         var writer = try JournalWriter(db, hostZone: hostZone)
         try Self.forEachRecord(context, db) { id, record in
@@ -253,7 +254,7 @@ private struct ImportTable {
     /// Stores the records in the journal, so that a later delivery is a duplicate.
     private func journalRecords(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
         let update = try db.makeStatement(
-            sql: "UPDATE drink SET bottle = :bottle WHERE (key = :key OR instead = :key) AND bottle IS NULL")
+            sql: "UPDATE drink SET bottle = :bottle WHERE (key = :key OR correctionOf = :key) AND bottle IS NULL")
         var writer = try JournalWriter(db, hostZone: hostZone)
         try Self.forEachRecord(context, db) { _, record in
             _ = try writer.importEntry(record)
@@ -266,7 +267,7 @@ private struct ImportTable {
     ) throws {
         let select = try db.makeStatement(
             sql: """
-                SELECT rowid AS id, key, instant, ml, zone, instead, bottle, raw FROM temp.sample
+                SELECT rowid AS id, key, instant, ml, zone, correctionOf, bottle, raw FROM temp.sample
                 WHERE raw IS NOT NULL AND rowid > ? ORDER BY rowid LIMIT 1000
                 """)
         var last: Int64 = 0
@@ -277,7 +278,7 @@ private struct ImportTable {
                     at: try row.decode(forColumn: "instant"), ml: try row.decode(forColumn: "ml"),
                     uuid: try row.decode(forColumn: "key"))
                 (sample.zone, sample.original) = (
-                    try row.decode(forColumn: "zone"), try row.decode(forColumn: "instead")
+                    try row.decode(forColumn: "zone"), try row.decode(forColumn: "correctionOf")
                 )
                 (sample.bottle, sample.raw) = (try row.decode(forColumn: "bottle"), try row.bytes("raw"))
                 guard let record = sample.record(received: context.now, zone: context.zone.id) else { continue }
@@ -375,7 +376,7 @@ private struct ImportTable {
                 SELECT s.rowid AS sample, s.key, s.origin, s.ml, d.id, d.ml AS drinkMl
                 FROM temp.sample AS s JOIN drink AS d
                     ON d.instant BETWEEN s.instant - s.instant % 60000 AND s.instant - s.instant % 60000 + 59999
-                WHERE s.origin IS NOT NULL AND (d.bottle IS NOT NULL OR d.source = 'bottle') AND d.instead IS NULL
+                WHERE s.origin IS NOT NULL AND (d.bottle IS NOT NULL OR d.source = 'bottle') AND d.correctionOf IS NULL
                 ORDER BY s.rowid, abs(d.ml - s.ml), abs(d.instant - s.instant)
                 """)
         var (matched, used): ([Int64: String], Set<String>) = ([:], [])

@@ -16,7 +16,7 @@ extension TrackerStore {
             """
             SELECT \(StoredDrink.columns) FROM drink
             WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(excluded)
-                AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
+                AND NOT EXISTS (SELECT 1 FROM phone_health_sample AS p WHERE p.key = drink.key)
             ORDER BY instant, key LIMIT ?
             """, [DrinkSource.health.rawValue, since, limit])
         return drinks.map(\.drink)
@@ -30,7 +30,7 @@ extension TrackerStore {
             for key in Set(keys) {
                 try db.run(
                     """
-                    INSERT OR IGNORE INTO health_given (key, instant, ml)
+                    INSERT OR IGNORE INTO phone_health_sample (key, instant, ml)
                         SELECT key, instant, ml FROM drink WHERE key = ?
                     """, [key])
                 count += db.changesCount
@@ -51,7 +51,8 @@ extension TrackerStore {
                         FROM temp.sample WHERE key LIKE 'health|%'
                             AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
                     ) AS s WHERE s.number <= (
-                        SELECT count(*) FROM health_given AS g WHERE g.instant / 60000 = s.minute AND g.ml = s.ml))
+                        SELECT count(*) FROM phone_health_sample AS p
+                        WHERE p.instant / 60000 = s.minute AND p.ml = s.ml))
                 """)
     }
 
@@ -59,16 +60,16 @@ extension TrackerStore {
 
     /// The size and modification time of an imported file in the inbox; `nil` if it was not imported.
     package func inboxStamp(_ name: String) throws -> String? {
-        try first("SELECT mark FROM inbox_file WHERE name = ?", [name])
+        try first("SELECT signature FROM inbox_file WHERE name = ?", [name])
     }
 
     /// Stores the marker of a file, and deletes those of missing files.
-    package func recordInboxFile(_ name: String, _ mark: String, present: Set<String>) throws {
+    package func recordInboxFile(_ name: String, _ signature: String, present: Set<String>) throws {
         try write { db in
             for gone in try Set(String.fetchAll(db, sql: "SELECT name FROM inbox_file")).subtracting(present) {
                 try db.run("DELETE FROM inbox_file WHERE name = ?", [gone])
             }
-            try db.run("INSERT OR REPLACE INTO inbox_file (name, mark) VALUES (?, ?)", [name, mark])
+            try db.run("INSERT OR REPLACE INTO inbox_file (name, signature) VALUES (?, ?)", [name, signature])
         }
     }
 }

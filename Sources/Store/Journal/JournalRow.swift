@@ -105,7 +105,8 @@ extension TrackerStore {
             try refreshSummaries(around: [instant], received: context.now, db)
             // An import might have added the drink, and the user might have changed it since.
             let found: StoredDrink? = try db.first(
-                "SELECT \(StoredDrink.columns) FROM drink WHERE (key = ? OR instead = ?) AND deleted = 0", [key, key])
+                "SELECT \(StoredDrink.columns) FROM drink WHERE (key = ? OR correctionOf = ?) AND deleted = 0",
+                [key, key])
             guard let found else {
                 throw Refusal("recordIsDeleted", "setting the date failed: the drink of r\(id) was deleted.")
             }

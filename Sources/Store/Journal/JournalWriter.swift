@@ -46,7 +46,7 @@ struct JournalWriter {
                 """)
         insertDrink = try db.cachedStatement(
             sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, born, place)
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, firstPosition, position)
                 VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?, \(DrinkPositions.next), \(DrinkPositions.next))
                 ON CONFLICT DO NOTHING
                 """)
@@ -217,7 +217,7 @@ struct JournalWriter {
                 "key": key, "ml": entry.amountMl, "now": entry.received, "moved": isMoved, "instant": instant,
                 "zone": newZone, "day": try calendar(newZone).day(of: instant), "old": oldKey,
             ])
-        try db.run("UPDATE drink SET instead = ? WHERE instead = ?", [key, oldKey])
+        try db.run("UPDATE drink SET correctionOf = ? WHERE correctionOf = ?", [key, oldKey])
         changedInstants += [old, isMoved ? instant : old]
     }
 
@@ -243,7 +243,7 @@ struct JournalWriter {
             db.cachedStatement(
                 sql: """
                     SELECT id, key, ml FROM drink
-                    WHERE instant BETWEEN ? AND ? AND deleted = 0 AND instead IS NULL AND key GLOB 'health|*'
+                    WHERE instant BETWEEN ? AND ? AND deleted = 0 AND correctionOf IS NULL AND key GLOB 'health|*'
                     """), arguments: [minute, minute + 59_999])
         var sources: Set<String> = []
         for row in rows {
@@ -278,7 +278,7 @@ struct JournalWriter {
         guard let edit = wire.edit else { return outcome }
         try db.run(
             """
-            INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
+            INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, correctionOf)
             VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?, ?) ON CONFLICT DO NOTHING
             """,
             [

@@ -14,7 +14,7 @@ extension TrackerStore {
                     FROM bottle_record r JOIN bottle b ON b.id = r.bottle
                         LEFT JOIN drink d ON r.verdict = 'drink'
                             AND d.key = b.origin || '|' || r.wall || '|' || r.amountMl
-                        LEFT JOIN drink e ON d.deleted AND e.instead = d.key AND e.deleted = 0
+                        LEFT JOIN drink e ON d.deleted AND e.correctionOf = d.key AND e.deleted = 0
                     WHERE r.verdict <> 'superseded' AND (r.verdict <> 'drink' OR d.id IS NOT NULL) ORDER BY r.id
                     """)
             var names: [Int64: [String]] = [:]

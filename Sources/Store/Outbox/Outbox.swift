@@ -20,7 +20,7 @@ extension TrackerStore {
                 return true
             }
             try db.run(
-                "UPDATE outbox SET attempts = ?, notBefore = ?, parked = ? WHERE seq = ?",
+                "UPDATE outbox SET attempts = ?, notBefore = ?, rejection = ? WHERE seq = ?",
                 [rest.attempts, rest.notBefore ?? Instant(milliseconds: 0), rest.rejection, rest.id])
             return true
         }
@@ -59,12 +59,12 @@ enum OutboxTable {
             entity: .init(kind: try row.decode(forColumn: "entity"), id: try row.decode(forColumn: "id")),
             operation: operation, payload: try row.decode(forColumn: "payload"),
             updatedAt: try row.decode(forColumn: "updatedAt"), attempts: try row.decode(forColumn: "attempts"),
-            notBefore: notBefore.milliseconds > 0 ? notBefore : nil, rejection: try row.decode(forColumn: "parked"))
+            notBefore: notBefore.milliseconds > 0 ? notBefore : nil, rejection: try row.decode(forColumn: "rejection"))
     }
 
     /// Sends rejected and delayed items again.
     static func retryAll(_ db: Database) throws {
-        try db.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0")
+        try db.execute(sql: "UPDATE outbox SET rejection = NULL, attempts = 0, notBefore = 0")
     }
 }
 
@@ -123,7 +123,7 @@ enum OutboxWriter {
         // A newer upsert replaces the entity's last one.
         try db.run(
             """
-            UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, parked = NULL
+            UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, rejection = NULL
             WHERE seq = (SELECT max(seq) FROM outbox WHERE entity = :entity AND id = :id)
                 AND op = :op AND op <> 'deleteLogEntry'
             """,

@@ -46,27 +46,27 @@ extension TrackerStore {
     ) throws -> Int {
         try write { db in
             let isFinished = try db.has(
-                "FROM pocket_message WHERE outlet = ? AND id = ? AND state IN ('sent', 'refused')",
+                "FROM queued_notification WHERE channel = ? AND id = ? AND state IN ('sent', 'refused')",
                 [channel, announcement.id])
             guard !isFinished else { return 0 }
             if !sendsLate { try Self.drop(announcement.kind.id, from: channel, except: announcement.id, db) }
             try db.run(
                 """
-                INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key)
-                VALUES (?, ?, ?, ?, ?, 'waiting', ?) ON CONFLICT (outlet, id) DO UPDATE
+                INSERT INTO queued_notification (channel, id, kind, announcement, since, state, key)
+                VALUES (?, ?, ?, ?, ?, 'waiting', ?) ON CONFLICT (channel, id) DO UPDATE
                     SET announcement = excluded.announcement, since = excluded.since, state = 'waiting'
                 """, [channel, announcement.id, announcement.kind.id, try announcement.json, now, makeKey()])
             try db.run(
                 """
-                UPDATE pocket_message SET state = 'dropped' WHERE outlet = ?1 AND state = 'waiting' AND seq <= (
-                    SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting'
+                UPDATE queued_notification SET state = 'dropped' WHERE channel = ?1 AND state = 'waiting' AND seq <= (
+                    SELECT seq FROM queued_notification WHERE channel = ?1 AND state = 'waiting'
                     ORDER BY seq DESC LIMIT 1 OFFSET ?2)
                 """, [channel, Self.queueLimit])
             let droppedCount = db.changesCount
             try db.run(
                 """
-                DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
-                    SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting'
+                DELETE FROM queued_notification WHERE channel = ?1 AND state <> 'waiting' AND seq <= (
+                    SELECT seq FROM queued_notification WHERE channel = ?1 AND state <> 'waiting'
                     ORDER BY seq DESC LIMIT 1 OFFSET ?2)
                 """, [channel, Self.finishedLimit])
             return droppedCount
@@ -84,13 +84,13 @@ extension TrackerStore {
     package func claimNextNotification(from channel: String, as claimant: String, at now: Instant) throws
         -> NextNotification
     {
-        let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
+        let sql = "SELECT * FROM queued_notification WHERE channel = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
         return try write { db in
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [channel]) else { return .nothing }
             guard let message = try? QueuedNotification(row: row) else {
                 // Drop an unreadable notification.
                 try db.run(
-                    "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?",
+                    "UPDATE queued_notification SET state = 'dropped' WHERE seq = ?",
                     [try row.decode(Int64.self, forColumn: "seq")])
                 return .busy
             }
@@ -107,14 +107,14 @@ extension TrackerStore {
         try write { db in
             _ = try Claims(claimant: claimant, now: now).release(Self.claim(message, channel), db)
             guard state != .waiting else { return }
-            try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
+            try db.run("UPDATE queued_notification SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
             // The delivery that queued this notification might have timed out without this channel: add it here.
             if state == .sent { try NotificationTable.add(channel, to: message.announcement.id, db) }
         }
     }
 
     package func queuedState(_ id: String, at channel: String) throws -> QueuedNotification.State? {
-        try first("SELECT state FROM pocket_message WHERE outlet = ? AND id = ?", [channel, id])
+        try first("SELECT state FROM queued_notification WHERE channel = ? AND id = ?", [channel, id])
             .flatMap(QueuedNotification.State.init(rawValue:))
     }
 
@@ -126,14 +126,14 @@ extension TrackerStore {
     private static func drop(_ kind: String, from channel: String, except id: String? = nil, _ db: Database) throws {
         try db.run(
             """
-            UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id IS NOT ? AND
+            UPDATE queued_notification SET state = 'dropped' WHERE channel = ? AND kind = ? AND id IS NOT ? AND
             state = 'waiting'
             """, [channel, kind, id])
     }
 
     /// The notification whose buttons this key authorises.
     package func queuedNotification(withKey key: String) throws -> QueuedNotification? {
-        try first("SELECT * FROM pocket_message WHERE key = ?", [key])
+        try first("SELECT * FROM queued_notification WHERE key = ?", [key])
     }
 
     private static func claim(_ message: QueuedNotification, _ channel: String) -> String {

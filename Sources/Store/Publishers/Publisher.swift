@@ -30,25 +30,25 @@ extension TrackerStore {
         if let known = try read({ db in try Self.publisher(name, db) }) { return known }
         return try write { db in
             if let known = try Self.publisher(name, db) { return known }
-            if try db.has("FROM outlet WHERE name = ?", [name]) {
+            if try db.has("FROM publisher WHERE name = ?", [name]) {
                 // Changes were not recorded while the publisher was closed: no earlier position is valid now.
                 try db.run("INSERT INTO drink_change (key) VALUES ('')")
                 try db.run("DELETE FROM drink_change WHERE key = ''")
             }
-            let sendsAll = try includesStored && !db.has("FROM outlet WHERE name = ?", [name])
+            let sendsAll = try includesStored && !db.has("FROM publisher WHERE name = ?", [name])
             try startDelivery(name, from: sendsAll ? 0 : nil, db)
             if sendsAll {
                 // Changes that were reverted since are not sent.
                 try db.run(
                     """
                     INSERT INTO drink_change (key) SELECT key FROM drink
-                        WHERE born > coalesce((SELECT putBack FROM drink_sequence), 0) ORDER BY id
+                        WHERE firstPosition > coalesce((SELECT restoredThrough FROM drink_sequence), 0) ORDER BY id
                         ON CONFLICT (key) DO NOTHING
                     """)
             }
             try db.run(
                 """
-                INSERT INTO outlet (name, id, position) VALUES (?, ?, iif(?, 0,
+                INSERT INTO publisher (name, id, position) VALUES (?, ?, iif(?, 0,
                 coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'drink_change'), 0)))
                 ON CONFLICT (name) DO UPDATE SET position = iif(isOpen, position, excluded.position), isOpen = 1
                 """, [name, makeID(), sendsAll])
@@ -67,8 +67,8 @@ extension TrackerStore {
         guard try read({ db in try Self.publisher(name, db) }) != nil else { return false }
         if limit > 0, (1...limit).contains(try waitingChanges(for: name)) { return false }
         try write { db in
-            try db.run("UPDATE outlet SET isOpen = 0 WHERE name = ?", [name])
-            try db.run("DELETE FROM told_through WHERE outlet = ?", [name])
+            try db.run("UPDATE publisher SET isOpen = 0 WHERE name = ?", [name])
+            try db.run("DELETE FROM channel_position WHERE channel = ?", [name])
             try Self.prune(db)
         }
         return true
@@ -87,7 +87,7 @@ extension TrackerStore {
                     FROM (\(Self.changed) ORDER BY seq LIMIT :limit) AS changed
                         LEFT JOIN drink ON drink.key = changed.key
                     ORDER BY changed.seq
-                    """, arguments: ["outlet": name, "limit": limit])
+                    """, arguments: ["publisher": name, "limit": limit])
             return try rows.map { row in
                 DrinkChange(
                     sequence: try row.decode(forColumn: "changeSeq"), key: try row.decode(forColumn: "changeKey"),
@@ -97,7 +97,7 @@ extension TrackerStore {
     }
 
     package func waitingChanges(for name: String) throws -> Int {
-        try first("SELECT count(*) FROM (\(Self.changed))", ["outlet": name]) ?? 0
+        try first("SELECT count(*) FROM (\(Self.changed))", ["publisher": name]) ?? 0
     }
 
     /// The position of the newest change that was recorded for publishers.
@@ -113,12 +113,12 @@ extension TrackerStore {
     }
 
     private static let changed =
-        "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
+        "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM publisher WHERE name = :publisher)"
 
     /// Confirms all changes up to a position, and deletes those that every publisher has confirmed.
     package func confirmChanges(of name: String, through sequence: Int64) throws {
         try write { db in
-            try db.run("UPDATE outlet SET position = max(position, ?) WHERE name = ?", [sequence, name])
+            try db.run("UPDATE publisher SET position = max(position, ?) WHERE name = ?", [sequence, name])
             try Self.prune(db)
         }
     }
@@ -126,10 +126,10 @@ extension TrackerStore {
     /// The sum of all drinks; never less than a sum that was sent before, because a meter must not decrease.
     package func lifetimeTotal(for name: String) throws -> Int {
         let sum: Int = try first("SELECT coalesce(sum(ml), 0) FROM drink WHERE deleted = 0") ?? 0
-        let sent: Int = try first("SELECT lifetimeMl FROM outlet WHERE name = ?", [name]) ?? 0
+        let sent: Int = try first("SELECT lifetimeMl FROM publisher WHERE name = ?", [name]) ?? 0
         guard sum > sent else { return sent }
         try write { db in
-            try db.run("UPDATE outlet SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", [sum, name])
+            try db.run("UPDATE publisher SET lifetimeMl = max(lifetimeMl, ?) WHERE name = ?", [sum, name])
         }
         return sum
     }
@@ -137,7 +137,7 @@ extension TrackerStore {
     // MARK: - Retained topics
 
     package func retainedTopics(of name: String) throws -> [String] {
-        try all("SELECT topic FROM leaving WHERE \(Self.isCurrent) ORDER BY topic", ["outlet": name])
+        try all("SELECT topic FROM stale_topic WHERE \(Self.isCurrent) ORDER BY topic", ["publisher": name])
     }
 
     /// Records retained topics before they are published, so that they can be deleted later.
@@ -146,8 +146,8 @@ extension TrackerStore {
             for topic in topics {
                 try db.run(
                     """
-                    INSERT OR IGNORE INTO leaving (place, id, topic)
-                    SELECT coalesce(place, ''), id, ? FROM outlet WHERE name = ?
+                    INSERT OR IGNORE INTO stale_topic (address, id, topic)
+                    SELECT coalesce(address, ''), id, ? FROM publisher WHERE name = ?
                     """, [topic, name])
             }
         }
@@ -158,24 +158,25 @@ extension TrackerStore {
         try write { db in
             for topic in topics {
                 try db.run(
-                    "DELETE FROM leaving WHERE topic = :topic AND \(Self.isCurrent)", ["topic": topic, "outlet": name])
+                    "DELETE FROM stale_topic WHERE topic = :topic AND \(Self.isCurrent)",
+                    ["topic": topic, "publisher": name])
             }
         }
     }
 
     /// The condition for topics at the present address of a publisher.
-    static let isCurrent = "(place, id) IN (SELECT coalesce(place, ''), id FROM outlet WHERE name = :outlet)"
+    static let isCurrent = "(address, id) IN (SELECT coalesce(address, ''), id FROM publisher WHERE name = :publisher)"
 
     // MARK: - Parts
 
     private static func publisher(_ name: String, _ db: Database) throws -> Publisher? {
-        try db.first("SELECT * FROM outlet WHERE name = ? AND isOpen", [name])
+        try db.first("SELECT * FROM publisher WHERE name = ? AND isOpen", [name])
     }
 
     private static func prune(_ db: Database) throws {
         try db.execute(
             sql: """
-                DELETE FROM drink_change WHERE seq <= coalesce((SELECT min(position) FROM outlet WHERE isOpen),
+                DELETE FROM drink_change WHERE seq <= coalesce((SELECT min(position) FROM publisher WHERE isOpen),
                 9223372036854775807)
                 """)
     }

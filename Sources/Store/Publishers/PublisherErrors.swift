@@ -24,15 +24,15 @@ extension TrackerStore {
         let hash = Self.hash(settings)
         // Usually nothing changes: do not wait for the lock of another process.
         let isKnown = try read {
-            try $0.has("FROM pocket_trouble WHERE outlet = ? AND words = ? AND settings = ?", [name, message, hash])
+            try $0.has("FROM channel_error WHERE channel = ? AND message = ? AND settings = ?", [name, message, hash])
         }
         guard !isKnown else { return }
         try write { db in
             try db.run(
                 """
-                INSERT INTO pocket_trouble (outlet, words, since, settings) VALUES (?, ?, ?, ?)
-                ON CONFLICT (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since),
-                    words = excluded.words, settings = excluded.settings
+                INSERT INTO channel_error (channel, message, since, settings) VALUES (?, ?, ?, ?)
+                ON CONFLICT (channel) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since),
+                    message = excluded.message, settings = excluded.settings
                 """, [name, message, now, hash])
         }
     }
@@ -41,7 +41,7 @@ extension TrackerStore {
     /// - Parameter settings: keeps an error that was recorded with these settings; `nil` always clears it.
     package func clearProblem(of name: String, unlessWith settings: String? = nil) throws {
         let arguments: StatementArguments = [name, settings.map(Self.hash)]
-        let old = "FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?"
+        let old = "FROM channel_error WHERE channel = ? AND settings IS NOT ?"
         guard try read({ try $0.has(old, arguments) }) else { return }
         try write { try $0.run("DELETE \(old)", arguments) }
     }
@@ -50,12 +50,12 @@ extension TrackerStore {
     package func publisherErrors() throws -> [PublisherError] {
         try all(
             """
-            SELECT t.outlet AS publisher, words AS message, since,
+            SELECT t.channel AS publisher, message, since,
                 CASE WHEN o.name IS NULL
-                    THEN (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting')
+                    THEN (SELECT count(*) FROM queued_notification m WHERE m.channel = t.channel AND state = 'waiting')
                     ELSE (SELECT count(*) FROM drink_change WHERE seq > o.position) END AS waiting
-            FROM pocket_trouble t LEFT JOIN outlet o ON o.name = t.outlet
-            WHERE coalesce(o.isOpen, t.outlet IN ('ntfy', 'webhook')) ORDER BY publisher
+            FROM channel_error t LEFT JOIN publisher o ON o.name = t.channel
+            WHERE coalesce(o.isOpen, t.channel IN ('ntfy', 'webhook')) ORDER BY publisher
             """)
     }
 

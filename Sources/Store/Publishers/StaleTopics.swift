@@ -15,34 +15,36 @@ extension TrackerStore {
     package func setAddress(_ address: String, of name: String) throws {
         let isChange: Bool? = try first(
             """
-            SELECT place IS NOT ?2 OR EXISTS (SELECT 1 FROM leaving WHERE leaving.id = outlet.id AND leaving.place = '')
-            FROM outlet WHERE name = ?1
+            SELECT address IS NOT ?2
+                OR EXISTS (SELECT 1 FROM stale_topic AS t WHERE t.id = publisher.id AND t.address = '')
+            FROM publisher WHERE name = ?1
             """, [name, address])
         guard isChange == true else { return }
         try write { db in
-            try db.run("UPDATE outlet SET place = ? WHERE name = ?", [address, name])
+            try db.run("UPDATE publisher SET address = ? WHERE name = ?", [address, name])
             try db.run(
                 """
-                UPDATE OR REPLACE leaving SET place = ?
-                WHERE place = '' AND id = (SELECT id FROM outlet WHERE name = ?)
+                UPDATE OR REPLACE stale_topic SET address = ?
+                WHERE address = '' AND id = (SELECT id FROM publisher WHERE name = ?)
                 """, [address, name])
         }
     }
 
     /// Removes the broker's address, so that all retained topics of a publisher become stale.
     package func markTopicsStale(of name: String) throws {
-        guard try read({ try $0.has("FROM outlet WHERE name = ? AND place IS NOT NULL", [name]) }) else { return }
-        try write { try $0.run("UPDATE outlet SET place = NULL WHERE name = ?", [name]) }
+        guard try read({ try $0.has("FROM publisher WHERE name = ? AND address IS NOT NULL", [name]) }) else { return }
+        try write { try $0.run("UPDATE publisher SET address = NULL WHERE name = ?", [name]) }
     }
 
     /// All topics that no publisher has at its present address, by address and client ID.
     package func staleTopics() throws -> [StaleTopics] {
         try all(
             """
-            SELECT place AS brokerAddress, id, json_group_array(topic) AS topics FROM leaving
+            SELECT address AS brokerAddress, id, json_group_array(topic) AS topics FROM stale_topic
             WHERE NOT EXISTS (
-                SELECT 1 FROM outlet WHERE outlet.id = leaving.id AND coalesce(outlet.place, '') = leaving.place)
-            GROUP BY place, id ORDER BY 1, 2
+                SELECT 1 FROM publisher AS p
+                WHERE p.id = stale_topic.id AND coalesce(p.address, '') = stale_topic.address)
+            GROUP BY address, id ORDER BY 1, 2
             """)
     }
 
@@ -50,7 +52,7 @@ extension TrackerStore {
         try write { db in
             for topic in staleTopics.topics {
                 try db.run(
-                    "DELETE FROM leaving WHERE place = ? AND id = ? AND topic = ?",
+                    "DELETE FROM stale_topic WHERE address = ? AND id = ? AND topic = ?",
                     [staleTopics.brokerAddress, staleTopics.id, topic])
             }
         }

@@ -50,7 +50,7 @@ package enum PublisherLocation: Hashable, Sendable {
 extension TrackerStore {
     /// Compares the location with the last one. A new publisher and a moved file adopt this location.
     package func location(of name: String, at here: StoreOrigin) throws -> PublisherLocation {
-        guard let known = try home(of: name) else {
+        guard let known = try origin(of: name) else {
             try move(name, to: here)
             return .known
         }
@@ -71,7 +71,7 @@ extension TrackerStore {
     /// Adopts this location with the same identity.
     package func move(_ name: String, to here: StoreOrigin) throws {
         try write { db in
-            try db.run("UPDATE outlet SET home = ? WHERE name = ?", [here.text, name])
+            try db.run("UPDATE publisher SET origin = ? WHERE name = ?", [here.text, name])
         }
     }
 
@@ -79,15 +79,15 @@ extension TrackerStore {
     /// waiting changes, because it is unknown which store recorded them.
     package func adoptAsNew(_ name: String, id: String, at here: StoreOrigin) throws {
         try write { db in
-            try db.run("DELETE FROM leaving WHERE \(Self.isCurrent)", ["outlet": name])
-            try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, name])
+            try db.run("DELETE FROM stale_topic WHERE \(Self.isCurrent)", ["publisher": name])
+            try db.run("UPDATE publisher SET origin = ?, id = ? WHERE name = ?", [here.text, id, name])
         }
     }
 
     /// The retained topics of the original that both stores have recorded.
     package func retainedByOriginal(of name: String, at here: StoreOrigin) throws -> Set<String> {
         var topics = Set(try retainedTopics(of: name))
-        if let known = try home(of: name), known.path != here.path, known.machine == here.machine,
+        if let known = try origin(of: name), known.path != here.path, known.machine == here.machine,
             let original = try? TrackerStore(path: known.path, for: .reading)
         {
             topics.formUnion((try? original.retainedTopics(of: name)) ?? [])
@@ -98,15 +98,15 @@ extension TrackerStore {
     /// The identity of a publisher, even if it is closed; `nil` if there is none.
     package func identity(of name: String) throws -> (id: String, path: String?)? {
         let row = try read { db in
-            try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [name])
+            try Row.fetchOne(db, sql: "SELECT id, origin FROM publisher WHERE name = ?", arguments: [name])
         }
         return try row.map {
             (try $0.decode(atIndex: 0), try $0.decode(String?.self, atIndex: 1).flatMap(StoreOrigin.init)?.path)
         }
     }
 
-    private func home(of name: String) throws -> StoreOrigin? {
-        try first("SELECT home FROM outlet WHERE name = ?", [name]).flatMap(StoreOrigin.init)
+    private func origin(of name: String) throws -> StoreOrigin? {
+        try first("SELECT origin FROM publisher WHERE name = ?", [name]).flatMap(StoreOrigin.init)
     }
 
     /// Whether the original exists: another file with the same identity, or an unreadable one.

@@ -8,6 +8,28 @@ extension Schema {
         "push_key", "push_subscription", "sync_refusal", "written_file",
     ]
 
+    /// The names of tables in 0.9, if they have a new name.
+    static let oldTableNames = [
+        "channel_error": "pocket_trouble", "channel_position": "told_through", "phone_health_sample": "health_given",
+        "publisher": "outlet", "queued_notification": "pocket_message", "stale_topic": "leaving",
+    ]
+
+    /// The names of columns in 0.9, if they have a new name, by the new name of their table.
+    static let oldColumnNames = [
+        "change": ["description": "what"],
+        "channel_error": ["channel": "outlet", "message": "words"],
+        "channel_position": ["channel": "outlet", "position": "place"],
+        "claim": ["position": "place"],
+        "drink": ["correctionOf": "instead", "firstPosition": "born", "position": "place"],
+        "drink_sequence": ["restoredThrough": "putBack"],
+        "inbox_file": ["signature": "mark"],
+        "notification": ["position": "place"],
+        "outbox": ["rejection": "parked"],
+        "publisher": ["address": "place", "origin": "home"],
+        "queued_notification": ["channel": "outlet", "kind": "place"],
+        "stale_topic": ["address": "place"],
+    ]
+
     /// Columns that 0.9 does not have; NULL after a conversion.
     static let addedColumns: Set = ["lastAgreedPoll", "largestReading", "deletedWith", "lastUsedAt", "refusals"]
 
@@ -39,29 +61,31 @@ extension Schema {
         }
         let sequences: [(String, Int64)] = try db.pairs("SELECT name, seq FROM sqlite_sequence")
         for table in tableNames {
+            let old = oldTableNames[table] ?? table
             let parts = try String.fetchAll(
                 db,
                 sql: """
                     SELECT 'DROP ' || type || ' "' || name || '"' FROM sqlite_schema
                     WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql IS NOT NULL
-                    """, arguments: [table])
+                    """, arguments: [old])
             for part in parts { try db.execute(sql: part) }
-            guard try !columns(of: table, db).isEmpty else { throw wrongTable(table, path: path) }
-            try db.execute(sql: "ALTER TABLE \(table) RENAME TO old_\(table)")
+            guard try !columns(of: old, db).isEmpty else { throw wrongTable(old, path: path) }
+            try db.execute(sql: "ALTER TABLE \(old) RENAME TO old_\(table)")
         }
         for table in removedTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
         try db.execute(sql: tables)
         for table in tableNames {
             let columns = try columns(of: table, db).filter { !addedColumns.contains($0) }
-            guard try Set(columns).isSubset(of: self.columns(of: "old_\(table)", db)) else {
-                throw wrongTable(table, path: path)
+            let oldColumns = columns.map { oldColumnNames[table]?[$0] ?? $0 }
+            guard try Set(oldColumns).isSubset(of: self.columns(of: "old_\(table)", db)) else {
+                throw wrongTable(oldTableNames[table] ?? table, path: path)
             }
-            let list = columns.joined(separator: ", ")
             do {
                 try db.execute(
                     sql: """
-                        INSERT \(table == "bottle_name" ? "OR IGNORE " : "")INTO \(table) (\(list))
-                        SELECT \(list) FROM old_\(table); DROP TABLE old_\(table)
+                        INSERT \(table == "bottle_name" ? "OR IGNORE " : "")INTO \(table)
+                            (\(columns.joined(separator: ", ")))
+                        SELECT \(oldColumns.joined(separator: ", ")) FROM old_\(table); DROP TABLE old_\(table)
                         """)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
                 throw StoreError(
@@ -72,8 +96,9 @@ extension Schema {
         // 0.9 did not store the use of a token: its 90 days begin now.
         try db.execute(sql: "UPDATE token SET lastUsedAt = unixepoch() * 1000")
         try db.execute(sql: "DELETE FROM sqlite_sequence")
-        for (name, last) in sequences where tableNames.contains(name) {
-            try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [name, last])
+        for (name, last) in sequences {
+            guard let table = tableNames.first(where: { oldTableNames[$0] ?? $0 == name }) else { continue }
+            try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [table, last])
         }
         // 0.9 allowed an address as an alias, and two counted versions of one drink.
         try db.execute(
@@ -81,19 +106,28 @@ extension Schema {
                 INSERT OR IGNORE INTO bottle_name (name, bottle) SELECT origin, id FROM bottle;
                 UPDATE bottle SET name = origin WHERE name NOT IN (SELECT name FROM bottle_name);
                 UPDATE drink SET deleted = 1 WHERE deleted = 0
-                    AND id NOT IN (SELECT max(id) FROM drink WHERE deleted = 0 GROUP BY coalesce(instead, key))
+                    AND id NOT IN (SELECT max(id) FROM drink WHERE deleted = 0 GROUP BY coalesce(correctionOf, key))
                 """)
+        // The JSON of a notification has its position.
+        for table in ["notification", "claim"] {
+            try db.execute(
+                sql: """
+                    UPDATE \(table) SET decision = json_remove(
+                        json_set(decision, '$.position', json_extract(decision, '$.place')), '$.place')
+                        WHERE json_valid(decision)
+                    """)
+        }
         guard try columns(of: "outlet_topic", db) == ["outlet", "topic"] else {
             throw wrongTable("outlet_topic", path: path)
         }
         // 0.9 stored a broker as JSON with its URL and possibly the password.
         try db.execute(
             sql: """
-                UPDATE outlet SET place = json_extract(place, '$.url') WHERE json_valid(place);
-                UPDATE OR REPLACE leaving SET place = coalesce(json_extract(place, '$.url'), '')
-                    WHERE json_valid(place);
-                INSERT OR IGNORE INTO leaving (place, id, topic)
-                    SELECT coalesce(place, ''), id, topic FROM outlet_topic JOIN outlet ON name = outlet;
+                UPDATE publisher SET address = json_extract(address, '$.url') WHERE json_valid(address);
+                UPDATE OR REPLACE stale_topic SET address = coalesce(json_extract(address, '$.url'), '')
+                    WHERE json_valid(address);
+                INSERT OR IGNORE INTO stale_topic (address, id, topic)
+                    SELECT coalesce(address, ''), id, topic FROM outlet_topic JOIN publisher ON name = outlet;
                 DROP TABLE outlet_topic
                 """)
         for part in [indexes, triggers] { try db.execute(sql: part) }
@@ -113,11 +147,11 @@ extension Schema {
         // An open publisher without a service would keep every change.
         try db.execute(
             sql: """
-                DELETE FROM outlet WHERE name = 'fleet';
-                DELETE FROM drink_change WHERE NOT EXISTS (SELECT 1 FROM outlet WHERE isOpen);
-                DELETE FROM told_through WHERE outlet IN ('gotify', 'push');
-                DELETE FROM pocket_message WHERE outlet IN ('gotify', 'push');
-                DELETE FROM pocket_trouble WHERE outlet IN ('gotify', 'push')
+                DELETE FROM publisher WHERE name = 'fleet';
+                DELETE FROM drink_change WHERE NOT EXISTS (SELECT 1 FROM publisher WHERE isOpen);
+                DELETE FROM channel_position WHERE channel IN ('gotify', 'push');
+                DELETE FROM queued_notification WHERE channel IN ('gotify', 'push');
+                DELETE FROM channel_error WHERE channel IN ('gotify', 'push')
                 """)
         return removed
     }

@@ -23,25 +23,25 @@ extension Schema {
             clockDriftSeconds INTEGER,
             lastPoll INTEGER,                     -- end of the last poll
             lastCompletePoll INTEGER,             -- end of the last poll that read the whole log
-            isOwn INTEGER NOT NULL DEFAULT 0,     -- 0: known from a recording only
+            isOwn INTEGER NOT NULL DEFAULT 0,     -- 0: known only from a recording
             lastAgreedPoll INTEGER,               -- end of the last poll that acknowledged records
-            largestReading INTEGER,               -- most records that agreeing readings of one poll brought
-            light TEXT                            -- the last light that was written to it; NULL: none
+            largestReading INTEGER,               -- the most records in one agreed reading
+            light TEXT                            -- the last light command sent to it; NULL: none
         ) STRICT;
 
         CREATE TABLE bottle_name (                -- all identities of a bottle, and its aliases
             name TEXT NOT NULL,
-            isAlias INTEGER NOT NULL DEFAULT 0,   -- 1: a name that the user gave: it is never an identity
+            isAlias INTEGER NOT NULL DEFAULT 0,   -- 1: a name from the user, never an identity
             bottle INTEGER NOT NULL REFERENCES bottle (id),
             PRIMARY KEY (name, isAlias),
             CHECK (isAlias OR name NOT IN ('health', 'session')),
             CHECK (NOT isAlias OR name NOT GLOB '*[0-9A-Fa-f]:[0-9A-Fa-f][0-9A-Fa-f]:[0-9A-Fa-f]*')
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE bottle_setting (             -- settings of one bottle: they win over those of the store
+        CREATE TABLE bottle_setting (             -- settings of one bottle; they override those of the store
             bottle INTEGER NOT NULL REFERENCES bottle (id) ON DELETE CASCADE,
             name TEXT NOT NULL,
-            value TEXT NOT NULL,                  -- empty: unset, whatever the setting of the store is
+            value TEXT NOT NULL,                  -- empty: unset, even if the store has the setting
             PRIMARY KEY (bottle, name)
         ) STRICT, WITHOUT ROWID;
 
@@ -49,7 +49,7 @@ extension Schema {
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             bottle INTEGER NOT NULL REFERENCES bottle (id),
             raw BLOB NOT NULL,                    -- the record's bytes
-            wall TEXT,                            -- yyyy-MM-ddTHH:mm:ss, with the year that was found for it
+            wall TEXT,                            -- yyyy-MM-ddTHH:mm:ss, with the inferred year
             amountMl INTEGER NOT NULL,
             isDrink INTEGER NOT NULL,             -- the record's own flag
             verdict TEXT NOT NULL CHECK (verdict IN ('drink', 'notADrink', 'quarantined', 'superseded')),
@@ -62,17 +62,17 @@ extension Schema {
         CREATE TABLE quarantine (                 -- bytes that could not be decoded; `counter` has their total number
             id INTEGER PRIMARY KEY,
             bottle TEXT NOT NULL,
-            bytes BLOB NOT NULL,                  -- cut at a limit
+            bytes BLOB NOT NULL,                  -- truncated to a maximum length
             length INTEGER NOT NULL,              -- as received
             reason TEXT NOT NULL,
             received INTEGER NOT NULL,            -- the last time
-            times INTEGER NOT NULL                -- how often the same bytes were received
+            times INTEGER NOT NULL                -- number of times these bytes were received
         ) STRICT;
 
-        CREATE TABLE connection_state (           -- the last attempt to connect to a bottle; no row: no problem
+        CREATE TABLE connection_state (           -- the error of the last connection attempt; no row: none
             only INTEGER PRIMARY KEY CHECK (only = 1),
             problem TEXT NOT NULL,                -- `ConnectionProblem.Kind`
-            message TEXT,                         -- of the layer below
+            message TEXT,                         -- of the link
             since INTEGER NOT NULL
         ) STRICT;
 
@@ -80,48 +80,48 @@ extension Schema {
             id INTEGER PRIMARY KEY AUTOINCREMENT, -- a number is not used again
             key TEXT NOT NULL UNIQUE,
             instant INTEGER NOT NULL CHECK (instant BETWEEN -62135596800000 AND 253402300799999), -- years 1 to 9999
-            zone TEXT NOT NULL,                   -- IANA identifier; it never changes
+            zone TEXT NOT NULL,                   -- IANA identifier; never changes
             localDay TEXT NOT NULL CHECK (localDay IS date(localDay, '+0 days')), -- yyyy-MM-dd, changes with `instant`
             ml INTEGER NOT NULL CHECK (ml BETWEEN 0 AND 100000),
             source TEXT NOT NULL,
             bottle INTEGER REFERENCES bottle (id),
             deleted INTEGER NOT NULL DEFAULT 0,   -- 1: a tombstone, which keeps the key
             updatedAt INTEGER NOT NULL,
-            instead TEXT,                         -- of a correction: the key of the corrected drink
-            deletedWith TEXT,                     -- of a tombstone: what deleted it and can restore it; NULL: a user
-            born INTEGER,                         -- its first position in the sequence of changes
-            place INTEGER                         -- its position in the sequence of changes
+            correctionOf TEXT,                    -- of a correction: the key of the corrected drink
+            deletedWith TEXT,                     -- of a tombstone: what deleted it and can restore it; NULL: the user
+            firstPosition INTEGER,                -- of its insertion in the sequence of changes
+            position INTEGER                      -- of its last change in the sequence of changes
         ) STRICT;
 
         CREATE TABLE drink_sequence (             -- the last position in the sequence of changes
             only INTEGER PRIMARY KEY CHECK (only = 1),
             last INTEGER NOT NULL,
-            putBack INTEGER NOT NULL DEFAULT 0    -- positions up to here come from a restore: they are no news
+            restoredThrough INTEGER NOT NULL DEFAULT 0 -- positions up to here come from a restore: do not send them
         ) STRICT;
 
-        CREATE TABLE drink_change (               -- changes that an open outlet has not sent yet
+        CREATE TABLE drink_change (               -- changes that an open publisher has not sent
             seq INTEGER PRIMARY KEY AUTOINCREMENT,
-            key TEXT NOT NULL UNIQUE              -- of the drink, which might have been deleted since
+            key TEXT NOT NULL UNIQUE              -- of the drink; the drink can be deleted by now
         ) STRICT;
 
-        CREATE TABLE outlet (                     -- receivers of all changes, for example MQTT
+        CREATE TABLE publisher (                  -- publishers of all changes: MQTT and PostgreSQL
             name TEXT PRIMARY KEY,
-            id TEXT NOT NULL,                     -- the client identifier, made once
+            id TEXT NOT NULL,                     -- the client identifier, created once
             isOpen INTEGER NOT NULL DEFAULT 1,    -- 0: switched off
-            position INTEGER NOT NULL,            -- changes up to here have arrived
-            lifetimeMl INTEGER NOT NULL DEFAULT 0, -- the largest sum that was sent: a meter never decreases
-            home TEXT,                            -- machine and file of the store; NULL: never connected
-            place TEXT                            -- address of the receiver; NULL: unknown, or switched off
+            position INTEGER NOT NULL,            -- changes up to here were acknowledged
+            lifetimeMl INTEGER NOT NULL DEFAULT 0, -- the largest total that was sent: a meter never decreases
+            origin TEXT,                          -- machine and file of the store; NULL: never connected
+            address TEXT                          -- of the receiver; NULL: unknown, or switched off
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE leaving (                    -- retained topics; to be deleted if no outlet has this place and id
-            place TEXT NOT NULL,                  -- address of the receiver; empty: unknown
+        CREATE TABLE stale_topic (                -- retained topics, deleted if no publisher has this address and id
+            address TEXT NOT NULL,                -- of the broker; empty: unknown
             id TEXT NOT NULL,                     -- the client identifier
             topic TEXT NOT NULL,
-            PRIMARY KEY (place, id, topic)
+            PRIMARY KEY (address, id, topic)
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE day (                        -- goals: each holds from the end of its day until the next row
+        CREATE TABLE day (                        -- goals: each is valid from its day until the next row
             localDay TEXT PRIMARY KEY CHECK (localDay IS date(localDay, '+0 days')),
             goalMl INTEGER NOT NULL CHECK (goalMl BETWEEN 0 AND 100000)
         ) STRICT, WITHOUT ROWID;
@@ -192,7 +192,7 @@ extension Schema {
             deviceId TEXT NOT NULL
         ) STRICT;
 
-        CREATE TABLE excluded_log (               -- waters derived from drinks that the user removed from a session
+        CREATE TABLE excluded_log (               -- bottle drinks that the user removed from a session
             id TEXT PRIMARY KEY,
             sessionId TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE
         ) STRICT, WITHOUT ROWID;
@@ -214,18 +214,18 @@ extension Schema {
         CREATE TABLE change (                     -- manual changes, for undo
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             at INTEGER NOT NULL,
-            what TEXT NOT NULL,                   -- a description for the user
+            description TEXT NOT NULL,            -- for the user
             before TEXT NOT NULL                  -- the previous rows, as JSON
         ) STRICT;
 
-        CREATE TABLE notification (               -- notifications that were shown
+        CREATE TABLE notification (               -- delivered notifications
             id TEXT PRIMARY KEY,
             kind TEXT NOT NULL,
             sentAt INTEGER NOT NULL,
-            sinks TEXT NOT NULL,
-            place INTEGER,                        -- their order; NULL: a repetition of another notification
+            sinks TEXT NOT NULL,                  -- the channels that accepted it, separated by commas
+            position INTEGER,                     -- in the order of delivery; NULL: answered by another notification
             decision TEXT,                        -- the whole notification, as JSON
-            missed TEXT                           -- outlets that did not show it, and why: desktop=replaced
+            missed TEXT                           -- channels that did not show it, with reasons: desktop=replaced
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE claim (                      -- notifications that a process is delivering; a claim expires
@@ -233,31 +233,31 @@ extension Schema {
             claimant TEXT NOT NULL,
             claimedAt INTEGER NOT NULL,
             decision TEXT,                        -- the whole notification, as JSON
-            place INTEGER                         -- that it will have
+            position INTEGER                      -- of the notification after its delivery
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE told_through (               -- the last notification that an outlet has processed
-            outlet TEXT PRIMARY KEY,
-            place INTEGER NOT NULL
+        CREATE TABLE channel_position (           -- the last notification that a channel has processed
+            channel TEXT PRIMARY KEY,
+            position INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE pocket_message (             -- notifications for ntfy and webhooks
+        CREATE TABLE queued_notification (        -- notifications for ntfy and webhooks
             seq INTEGER PRIMARY KEY AUTOINCREMENT,
-            outlet TEXT NOT NULL,                 -- ntfy or webhook
+            channel TEXT NOT NULL,                -- ntfy or webhook
             id TEXT NOT NULL,                     -- of the notification
-            place TEXT NOT NULL,                  -- its kind: a later one replaces one that waits
-            announcement TEXT NOT NULL,           -- its words, as JSON
+            kind TEXT NOT NULL,                   -- a later notification of this kind can replace a waiting one
+            announcement TEXT NOT NULL,           -- title, text and buttons, as JSON
             since INTEGER NOT NULL,               -- time of the decision
             state TEXT NOT NULL,                  -- waiting, sent, dropped or refused
             key TEXT NOT NULL,                    -- authorises its buttons, and nothing else
-            UNIQUE (outlet, id)
+            UNIQUE (channel, id)
         ) STRICT;
 
-        CREATE TABLE pocket_trouble (             -- why an outlet cannot be reached
-            outlet TEXT PRIMARY KEY,
-            words TEXT NOT NULL,
+        CREATE TABLE channel_error (              -- why a channel or publisher cannot be reached
+            channel TEXT PRIMARY KEY,
+            message TEXT NOT NULL,
             since INTEGER NOT NULL,
-            settings TEXT NOT NULL                -- a fingerprint of the settings that were in force
+            settings TEXT NOT NULL                -- a hash of the settings at that time
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE outbox (                     -- changes for the sync server
@@ -269,7 +269,7 @@ extension Schema {
             updatedAt INTEGER NOT NULL,
             attempts INTEGER NOT NULL DEFAULT 0,
             notBefore INTEGER NOT NULL DEFAULT 0,
-            parked TEXT                           -- why the server rejects it; NULL: it has not rejected it
+            rejection TEXT                        -- why the server rejects it; NULL: not rejected
         ) STRICT;
 
         CREATE TABLE sync_state (                 -- the last synchronisation
@@ -279,7 +279,7 @@ extension Schema {
             refusals TEXT                         -- the first of those rows with the reasons, as JSON
         ) STRICT;
 
-        CREATE TABLE health_given (               -- drinks that a phone wrote to its health records
+        CREATE TABLE phone_health_sample (        -- drinks that a phone wrote to its health records
             key TEXT PRIMARY KEY,
             instant INTEGER NOT NULL,
             ml INTEGER NOT NULL
@@ -287,7 +287,7 @@ extension Schema {
 
         CREATE TABLE inbox_file (                 -- imported files
             name TEXT PRIMARY KEY,
-            mark TEXT NOT NULL                    -- size and time of change: an unchanged file is not read again
+            signature TEXT NOT NULL               -- size and modification time; an unchanged file is not imported again
         ) STRICT, WITHOUT ROWID;
         """
 
@@ -300,50 +300,52 @@ extension Schema {
         CREATE INDEX quarantine_lookup ON quarantine (bottle, length);
         CREATE INDEX drink_by_day ON drink (localDay, deleted, ml);
         CREATE INDEX drink_by_instant ON drink (instant);
-        CREATE INDEX drink_instead ON drink (instead) WHERE instead IS NOT NULL;
-        CREATE INDEX drink_place ON drink (place);
-        CREATE UNIQUE INDEX drink_version ON drink (coalesce(instead, key)) WHERE deleted = 0;
+        CREATE INDEX drink_correction ON drink (correctionOf) WHERE correctionOf IS NOT NULL;
+        CREATE INDEX drink_by_position ON drink (position);
+        CREATE UNIQUE INDEX drink_version ON drink (coalesce(correctionOf, key)) WHERE deleted = 0;
         CREATE UNIQUE INDEX session_active ON session (isActive) WHERE isActive = 1;
         CREATE INDEX session_by_start ON session (startTime);
         CREATE INDEX log_entry_by_session ON log_entry (sessionId, timestamp, seq);
         CREATE INDEX notification_by_time ON notification (sentAt);
-        CREATE UNIQUE INDEX notification_by_place ON notification (place) WHERE place IS NOT NULL;
-        CREATE INDEX pocket_waiting ON pocket_message (outlet, seq) WHERE state = 'waiting';
-        CREATE INDEX pocket_key ON pocket_message (key);
+        CREATE UNIQUE INDEX notification_by_position ON notification (position) WHERE position IS NOT NULL;
+        CREATE INDEX queued_notification_waiting ON queued_notification (channel, seq) WHERE state = 'waiting';
+        CREATE INDEX queued_notification_key ON queued_notification (key);
         CREATE INDEX outbox_by_entity ON outbox (entity, id);
-        CREATE INDEX health_given_minute ON health_given (instant / 60000, ml);
+        CREATE INDEX phone_health_sample_minute ON phone_health_sample (instant / 60000, ml);
         """
 
     /// The triggers. Each change of a drink records its position, and its key for open publishers. A drink that is
     /// inserted with a position keeps it.
     static let triggers = """
-        CREATE TRIGGER drink_place_insert AFTER INSERT ON drink WHEN NEW.place IS NULL BEGIN
+        CREATE TRIGGER drink_position_insert AFTER INSERT ON drink WHEN NEW.position IS NULL BEGIN
             INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;
-            UPDATE drink SET born = (SELECT last FROM drink_sequence), place = (SELECT last FROM drink_sequence)
-                WHERE id = NEW.id;
+            UPDATE drink SET firstPosition = (SELECT last FROM drink_sequence),
+                position = (SELECT last FROM drink_sequence) WHERE id = NEW.id;
         END;
 
-        CREATE TRIGGER drink_place_update AFTER UPDATE OF key, instant, zone, localDay, ml, deleted ON drink BEGIN
+        CREATE TRIGGER drink_position_update AFTER UPDATE OF key, instant, zone, localDay, ml, deleted ON drink BEGIN
             INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;
-            UPDATE drink SET place = (SELECT last FROM drink_sequence) WHERE id = NEW.id;
+            UPDATE drink SET position = (SELECT last FROM drink_sequence) WHERE id = NEW.id;
         END;
 
-        CREATE TRIGGER drink_place_delete AFTER DELETE ON drink BEGIN
+        CREATE TRIGGER drink_position_delete AFTER DELETE ON drink BEGIN
             UPDATE drink_sequence SET last = last + 1;
         END;
 
-        CREATE TRIGGER drink_change_insert AFTER INSERT ON drink WHEN EXISTS (SELECT 1 FROM outlet WHERE isOpen) BEGIN
+        CREATE TRIGGER drink_change_insert AFTER INSERT ON drink
+        WHEN EXISTS (SELECT 1 FROM publisher WHERE isOpen) BEGIN
             DELETE FROM drink_change WHERE key = NEW.key;
             INSERT INTO drink_change (key) VALUES (NEW.key);
         END;
 
-        CREATE TRIGGER drink_change_delete AFTER DELETE ON drink WHEN EXISTS (SELECT 1 FROM outlet WHERE isOpen) BEGIN
+        CREATE TRIGGER drink_change_delete AFTER DELETE ON drink
+        WHEN EXISTS (SELECT 1 FROM publisher WHERE isOpen) BEGIN
             DELETE FROM drink_change WHERE key = OLD.key;
             INSERT INTO drink_change (key) VALUES (OLD.key);
         END;
 
         CREATE TRIGGER drink_change_update AFTER UPDATE OF key, instant, zone, localDay, ml, deleted ON drink
-        WHEN EXISTS (SELECT 1 FROM outlet WHERE isOpen) BEGIN
+        WHEN EXISTS (SELECT 1 FROM publisher WHERE isOpen) BEGIN
             DELETE FROM drink_change WHERE key IN (OLD.key, NEW.key);
             INSERT INTO drink_change (key) SELECT OLD.key WHERE OLD.key <> NEW.key;
             INSERT INTO drink_change (key) VALUES (NEW.key);

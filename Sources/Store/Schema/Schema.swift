@@ -114,12 +114,15 @@ enum Schema {
                     "profile", "session", "log_entry", "excluded_log", "preset", "change", "inbox_file",
                 ]
             ),
-            (.merged, ["counter", "engine_day", "request", "notification", "pocket_message", "health_given"]),
+            (
+                .merged,
+                ["counter", "engine_day", "request", "notification", "queued_notification", "phone_health_sample"]
+            ),
             (
                 .kept,
                 [
-                    "token", "connection_state", "drink_sequence", "drink_change", "outlet", "leaving", "claim",
-                    "told_through", "pocket_trouble", "outbox", "sync_state",
+                    "token", "connection_state", "drink_sequence", "drink_change", "publisher", "stale_topic", "claim",
+                    "channel_position", "channel_error", "outbox", "sync_state",
                 ]
             ),
         ].flatMap { (rule: RestoreRule, names: [String]) in names.map { ($0, rule) } })

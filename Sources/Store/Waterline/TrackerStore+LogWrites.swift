@@ -130,7 +130,7 @@ extension TrackerStore {
             return try db.run(
                 """
                 UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ?
-                WHERE (key = ? OR instead = ?) AND deleted = 0
+                WHERE (key = ? OR correctionOf = ?) AND deleted = 0
                 """, [id, context.now, drink.key, drink.key])
         }
         try db.run(

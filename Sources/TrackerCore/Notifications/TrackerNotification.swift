@@ -21,7 +21,7 @@ package struct TrackerNotification: Hashable, Sendable, Codable {
     /// Whether texts and buttons do not name the drink (US-036).
     package var isDiscreet: Bool
     /// The sequence number among all delivered notifications; 0 before delivery.
-    package var place: Int64 = 0
+    package var position: Int64 = 0
     /// The time of the decision, which can be long before the time of display; `nil` before delivery.
     package var decidedAt: Instant?
 

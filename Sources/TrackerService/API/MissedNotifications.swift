@@ -51,12 +51,12 @@ extension TrackerAPI {
             let (decision, kind) = (entry.decision, entry.decision.kind)
             let isReplaced =
                 next?.kind.id == kind.id
-                || entries.contains { $0.place > entry.place && $0.decision.kind.id == kind.id }
+                || entries.contains { $0.position > entry.position && $0.decision.kind.id == kind.id }
             if let reason = validity.flatMap({ isReplaced ? .replaced : $0.reasonNotToShow(decision) }) {
                 return (entry, .skip(reason))
             }
             let isHidden =
-                kind.isWaterline && entry.place <= privateThrough
+                kind.isWaterline && entry.position <= privateThrough
                 || rule.hidesEndedSessions && kind.isResident && decision.sessionID != session
                 || (decision.decidedAt ?? now).seconds(to: now).magnitude >= rule.lifetime
             return (entry, isHidden ? .hide : .deliver)

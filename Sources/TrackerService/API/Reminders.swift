@@ -370,9 +370,9 @@ package final class BufferedSink: NotificationSink {
     private func saveResult(_ entry: DeliveredNotification, _ action: CatchUpRule.Action, _ tracker: TrackerAPI) throws
     {
         guard case .skip(let reason) = action else {
-            return try tracker.store.recordProcessed(action == .hide ? [] : [entry], name, through: entry.place)
+            return try tracker.store.recordProcessed(action == .hide ? [] : [entry], name, through: entry.position)
         }
-        try tracker.store.recordProcessed([entry], name, missed: [entry.place: reason], through: entry.place)
+        try tracker.store.recordProcessed([entry], name, missed: [entry.position: reason], through: entry.position)
         log(
             """
             Notification \(entry.decision.kind.id) (\(entry.decision.notificationId)) skipped while the desktop was \
@@ -383,7 +383,7 @@ package final class BufferedSink: NotificationSink {
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
     private func saveOvertaken(before notification: TrackerNotification) async {
         guard let tracker = try? await tracker(), let missed = try? tracker.missed(by: name, rule) else { return }
-        for (entry, action) in missed where entry.place < notification.place && action != .delivered {
+        for (entry, action) in missed where entry.position < notification.position && action != .delivered {
             try? saveResult(entry, .skip(.overtaken), tracker)
         }
     }

@@ -14,7 +14,7 @@ struct Notice: Sendable {
 
     init(_ notification: TrackerNotification, now: Instant) {
         let at = notification.decidedAt ?? now
-        position = notification.place
+        position = notification.position
         bytes = .json(
             EventData(
                 report: NotificationReport(notification, isShown: true), at: at,

@@ -208,7 +208,7 @@ actor StateFeed {
     /// Whether a client shows this notification to a user. The streams receive it after it was stored, so never one
     /// without a position, about a bottle in range.
     func shows(_ notification: TrackerNotification) -> Bool {
-        notification.place > 0
+        notification.position > 0
             && watchers.values.contains {
                 $0.showsNotifications && (!notification.kind.isWaterline || $0.mayReadWaterline())
             }
