@@ -8,7 +8,7 @@ import TrackerCore
 @testable import Store
 
 /// Publishers read drinks by position, without copies.
-@Suite struct OutletTests {
+@Suite struct PublisherPositionTests {
     private let store: TrackerStore
     private let now = Instant(iso: "2026-06-15T12:00:00Z")!
 
