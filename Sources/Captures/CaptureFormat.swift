@@ -154,7 +154,7 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
 }
 
 /// The format, device names and packet counts of a capture file, as far as it was read.
-package struct CaptureFileFacts: Sendable, Hashable {
+package struct CaptureFileInfo: Sendable, Hashable {
     /// Container and first link type; `nil` until the content is recognised.
     package var format: CaptureFormat?
     /// Every link type, in order of first use.

@@ -11,7 +11,7 @@ package struct CaptureReader {
     /// The maximum length of a record or line in bytes, which limits the window. Longer records are rejected.
     package static let longestRecord = Int(longestPacket) + 65_536
     /// The properties of the file, as far as it was read. `format` is set when the content is recognised.
-    package private(set) var facts = CaptureFileFacts()
+    package private(set) var info = CaptureFileInfo()
     private var parser: (any FormatParser)?
     private var hasFailed = false
 
@@ -36,12 +36,12 @@ package struct CaptureReader {
         parser = nil
         hasFailed = true
         do {
-            let consumed = try current.read(window, isLast: isLast, facts: &facts, body)
-            facts.offset += consumed
+            let consumed = try current.read(window, isLast: isLast, info: &info, body)
+            info.offset += consumed
             (parser, hasFailed) = (current, false)
             return consumed
         } catch let error as CaptureError {
-            facts.offset = max(facts.offset, error.offset)
+            info.offset = max(info.offset, error.offset)
             throw error
         }
     }
@@ -70,8 +70,8 @@ protocol FormatParser: Sendable {
     /// Checks whether a file that begins with `head` has this format.
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff
     init()
-    /// See `CaptureReader.read`. `facts.offset` is the offset of the window in the file.
-    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
+    /// See `CaptureReader.read`. `info.offset` is the offset of the window in the file.
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int
 }
 
 /// The result of checking a file's first bytes for one format; `undecided` if more bytes are needed.

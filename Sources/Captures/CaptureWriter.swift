@@ -11,16 +11,16 @@ package struct CaptureWriter {
     private var firstRetimed: Duration?
     private var encoder: any FormatEncoder
 
-    /// - Parameter facts: name, address and profile for the header of a text capture.
-    package init(_ format: CaptureFormat, facts: CaptureFileFacts = CaptureFileFacts()) {
+    /// - Parameter info: name, address and profile for the header of a text capture.
+    package init(_ format: CaptureFormat, info: CaptureFileInfo = CaptureFileInfo()) {
         self.format = format
         switch format.container {
         case .btsnoop: encoder = BtsnoopEncoder(linkType: format.linkType)
         case .pcap: encoder = PcapEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian)
         case .pcapng: encoder = PcapngEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian)
         case .packetLogger: encoder = PacketLoggerEncoder(isBigEndian: format.isBigEndian)
-        case .hexText: encoder = HexTextEncoder(facts)
-        case .nrfConnect: encoder = NRFConnectEncoder(facts)
+        case .hexText: encoder = HexTextEncoder(info)
+        case .nrfConnect: encoder = NRFConnectEncoder(info)
         case .hexDump, .monitorText, .tsharkJSON:
             preconditionFailure("\(format.container.rawValue) is only read (see isWritable)")
         }
@@ -106,10 +106,10 @@ private struct LinkRecord {
             header = Self.monitorHeader(packet.shortAdapter, opcode)
         case (.monitor, .note(.monitor(let opcode))):
             header = Self.monitorHeader(packet.shortAdapter, opcode)
-        case (.linkLayer, .linkLayer(let facts)), (.linkLayerWithRadio, .linkLayer(let facts)):
+        case (.linkLayer, .linkLayer(let info)), (.linkLayerWithRadio, .linkLayer(let info)):
             if linkType == .linkLayerWithRadio {
-                header = RadioHeader.encode(facts, direction: packet.direction, bytes)
-            } else if facts.phy == .coded, bytes.byteCount > 5 {
+                header = RadioHeader.encode(info, direction: packet.direction, bytes)
+            } else if info.phy == .coded, bytes.byteCount > 5 {
                 // Without a PHY field, a reader would parse the coding indicator as the packet header.
                 header = (0..<4).map { bytes.u8($0) }
                 range = 5..<bytes.byteCount

@@ -40,12 +40,12 @@ struct HexTextParser: LineParser {
         }
     }
 
-    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         var rest = line.text
         guard let first = rest.takeWord() else { return }
         // `takeWord` returns `name:WaterH` (without a space) as one word.
         if let key = HeaderKey(first) {
-            return try parseHeader(key, line.text.drop { $0 != UInt8(ascii: ":") }.dropFirst().trimmed, facts: &facts)
+            return try parseHeader(key, line.text.drop { $0 != UInt8(ascii: ":") }.dropFirst().trimmed, info: &info)
         }
         var event = Self.event(first), time: Duration?
         if event == nil {
@@ -72,7 +72,7 @@ struct HexTextParser: LineParser {
         var packet = CapturePacket(number: 0, time: time, direction: nil, content: .unknown), value: [UInt8] = []
         switch event {
         case .connection(let isStart):
-            if let word = rest.takeWord() { storeAddress(try Self.address(word), facts: &facts) }
+            if let word = rest.takeWord() { storeAddress(try Self.address(word), info: &info) }
             packet.content = .connection(isStart: isStart, peer: peer)
         case .value(let kind):
             guard let (uuid, handle) = rest.takeWord()?.characteristic else {
@@ -83,24 +83,24 @@ struct HexTextParser: LineParser {
                 throw MalformedLine(reason: "the bytes are not pairs of hex digits")
             }
             value = bytes
-            packet.content = .value(ValueFacts(kind: kind, characteristic: uuid, handle: handle, peer: peer))
+            packet.content = .value(ValueInfo(kind: kind, characteristic: uuid, handle: handle, peer: peer))
             packet.direction = kind.direction
         case nil: return
         }
-        facts.packets += 1
-        packet.number = facts.packets
+        info.packets += 1
+        packet.number = info.packets
         try body(packet, value.span.bytes)
     }
 
-    private mutating func parseHeader(_ key: HeaderKey, _ text: Text, facts: inout CaptureFileFacts) throws {
+    private mutating func parseHeader(_ key: HeaderKey, _ text: Text, info: inout CaptureFileInfo) throws {
         let word = text.withoutComment
         switch key {
         case .name:
             let name = text.prefix(255).string
-            if facts.name == nil { facts.name = name }
-            if let peer { facts.addName(name, of: peer) }
-        case .profile: facts.profile = word.prefix(64).string
-        case .address: storeAddress(try Self.address(word), facts: &facts)
+            if info.name == nil { info.name = name }
+            if let peer { info.addName(name, of: peer) }
+        case .profile: info.profile = word.prefix(64).string
+        case .address: storeAddress(try Self.address(word), info: &info)
         case .start:
             switch TextTime(word) {
             case .absolute(let time), .relative(let time): start = time
@@ -121,11 +121,11 @@ struct HexTextParser: LineParser {
         return address
     }
 
-    private mutating func storeAddress(_ address: BluetoothAddress, facts: inout CaptureFileFacts) {
+    private mutating func storeAddress(_ address: BluetoothAddress, info: inout CaptureFileInfo) {
         peer = address
-        guard facts.address == nil else { return }
-        facts.address = address
-        if let name = facts.name { facts.names[address] = name }
+        guard info.address == nil else { return }
+        info.address = address
+        if let name = info.name { info.names[address] = name }
     }
 
     private mutating func resolve(_ written: TextTime) -> Duration? {
@@ -147,7 +147,7 @@ struct HexTextParser: LineParser {
     }
 
     private enum Event {
-        case value(ValueFacts.Kind)
+        case value(ValueInfo.Kind)
         case connection(isStart: Bool)
     }
 
@@ -178,12 +178,12 @@ struct DayClock {
 }
 
 struct HexTextEncoder: FormatEncoder {
-    private let facts: CaptureFileFacts
+    private let info: CaptureFileInfo
     private var peer: BluetoothAddress?
     /// The device names that are not written yet.
     private var names: [BluetoothAddress: String]
 
-    init(_ facts: CaptureFileFacts) { (self.facts, names) = (facts, facts.names) }
+    init(_ info: CaptureFileInfo) { (self.info, names) = (info, info.names) }
 
     mutating func begin(_ output: inout [UInt8]) {
         output.append(
@@ -191,15 +191,15 @@ struct HexTextEncoder: FormatEncoder {
             # waterh-bench hex text: time, direction (> write, >> write with response, < notification, << \
             indication, = read), characteristic, bytes\n
             """)
-        if let address = facts.address {
+        if let address = info.address {
             output.append("address: \(address)\n")
             peer = address
         }
-        if let name = facts.name {
+        if let name = info.name {
             output.append("name: \(TextEncoding.oneLine(name))\n")
             if let peer { names[peer] = nil }
         }
-        if let profile = facts.profile { output.append("profile: \(TextEncoding.oneLine(profile))\n") }
+        if let profile = info.profile { output.append("profile: \(TextEncoding.oneLine(profile))\n") }
     }
 
     mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
@@ -209,11 +209,11 @@ struct HexTextEncoder: FormatEncoder {
         case .connection(let isStart, let peer):
             writeAddressIfChanged(peer, &output)
             output.append("\(time)  \(isStart ? "connected" : "disconnected")\n")
-        case .value(let facts):
-            writeAddressIfChanged(facts.peer, &output)
+        case .value(let info):
+            writeAddressIfChanged(info.peer, &output)
             let name =
-                facts.characteristic?.description ?? "handle:\((facts.handle ?? 0).hexDigits)"
-            output.append("\(time)  \(Self.directionSymbol(facts.kind))  \(name) \(bytes.byteCount > 0 ? " " : "")")
+                info.characteristic?.description ?? "handle:\((info.handle ?? 0).hexDigits)"
+            output.append("\(time)  \(Self.directionSymbol(info.kind))  \(name) \(bytes.byteCount > 0 ? " " : "")")
             output.append(hex: bytes, separator: " ")
             output.append("\n")
         default: throw .notStorable("hex text cannot store \(packet.content.kindName)")
@@ -229,7 +229,7 @@ struct HexTextEncoder: FormatEncoder {
         peer = other
     }
 
-    private static func directionSymbol(_ kind: ValueFacts.Kind) -> String {
+    private static func directionSymbol(_ kind: ValueInfo.Kind) -> String {
         switch kind {
         case .writeCommand: ">"
         case .writeRequest: ">>"

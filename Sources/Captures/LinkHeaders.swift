@@ -4,9 +4,9 @@ package import Bluetooth
 
 extension CapturePacket {
     /// H4: one type byte (1 command, 2 ACL, 3 SCO, 4 event, 5 ISO), then the packet.
-    func deliverH4(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    func deliverH4(_ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         guard data.byteCount >= 1, (1...5).contains(data.u8(0)) else {
-            return try deliverUnread(data, facts: &facts, body)
+            return try deliverUnread(data, info: &info, body)
         }
         var packet = self
         packet.content = .hci(HCIPacketType(rawValue: data.u8(0)))
@@ -37,20 +37,20 @@ extension CapturePacket {
     }
 
     /// Parses the header of a pcap link type, and delivers the packet without it.
-    func deliver(_ linkType: LinkType, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    func deliver(_ linkType: LinkType, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         var packet = self
         switch linkType {
         case .h4:
-            return try packet.deliverH4(data, facts: &facts, body)
+            return try packet.deliverH4(data, info: &info, body)
         case .h4WithDirection where data.byteCount >= 4:
             // Only bit 0 counts: 1 is received.
             packet.direction = data.u32(0, bigEndian: true) & 1 == 0 ? .sent : .received
-            return try packet.deliverH4(data.extracting(4..<data.byteCount), facts: &facts, body)
+            return try packet.deliverH4(data.extracting(4..<data.byteCount), info: &info, body)
         case .monitor where data.byteCount >= 4:
             packet.setMonitor(opcode: data.u16(2, bigEndian: true), adapter: data.u16(0, bigEndian: true))
             return try body(packet, data.extracting(4..<data.byteCount))
         case .linkLayer where data.byteCount >= 4:
-            packet.content = .linkLayer(LinkLayerFacts())
+            packet.content = .linkLayer(LinkLayerInfo())
             // In link-layer captures, epb_flags only state that the sniffer received the packet.
             packet.direction = nil
             return try body(packet, data)
@@ -61,15 +61,15 @@ extension CapturePacket {
             guard NordicHeader.read(data, into: &packet) else { break }
             return try body(packet, data.extracting(NordicHeader.length..<data.byteCount))
         case .ppi:
-            return try PPIHeader.deliver(packet, data, facts: &facts, body)
+            return try PPIHeader.deliver(packet, data, info: &info, body)
         default: break
         }
-        try deliverUnread(data, facts: &facts, body)
+        try deliverUnread(data, info: &info, body)
     }
 
     /// Delivers a packet that is too short for its header, or of an unsupported link type.
-    func deliverUnread(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
-        facts.unreadableRecords += 1
+    func deliverUnread(_ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+        info.unreadableRecords += 1
         try body(self, data)
     }
 }
@@ -120,23 +120,23 @@ enum RadioHeader {
         default: packet.direction = nil
         }
         packet.content = .linkLayer(
-            LinkLayerFacts(
+            LinkLayerInfo(
                 rfChannel: data.u8(0), signal: flags & 0x0002 != 0 ? Int8(bitPattern: data.u8(1)) : nil,
                 isDecrypted: flags & 0x0008 != 0,
                 isCRCValid: flags & 0x0400 != 0 ? flags & 0x0800 != 0 : nil,
-                phy: LinkLayerFacts.PHY(rawValue: UInt8(flags >> 14)) ?? .le1M))
+                phy: LinkLayerInfo.PHY(rawValue: UInt8(flags >> 14)) ?? .le1M))
     }
 
-    static func encode(_ facts: LinkLayerFacts, direction: TrafficDirection?, _ bytes: RawSpan) -> [UInt8] {
+    static func encode(_ info: LinkLayerInfo, direction: TrafficDirection?, _ bytes: RawSpan) -> [UInt8] {
         let accessAddress = bytes.byteCount >= 4 ? bytes.u32(0, bigEndian: false) : advertisingAccessAddress
         // Flags: dewhitened, reference access address valid.
         var flags: UInt16 = 0x0011
-        if facts.signal != nil { flags |= 0x0002 }
-        if facts.isDecrypted { flags |= 0x0008 }
+        if info.signal != nil { flags |= 0x0002 }
+        if info.isDecrypted { flags |= 0x0008 }
         if accessAddress != advertisingAccessAddress, let direction { flags |= (direction == .sent ? 2 : 3) << 7 }
-        if let isValid = facts.isCRCValid { flags |= isValid ? 0x0C00 : 0x0400 }
-        flags |= UInt16(facts.phy.rawValue) << 14
-        var header: [UInt8] = [facts.rfChannel ?? 0, UInt8(bitPattern: facts.signal ?? -128), 0x80, 0]
+        if let isValid = info.isCRCValid { flags |= isValid ? 0x0C00 : 0x0400 }
+        flags |= UInt16(info.phy.rawValue) << 14
+        var header: [UInt8] = [info.rfChannel ?? 0, UInt8(bitPattern: info.signal ?? -128), 0x80, 0]
         header.append(accessAddress, bigEndian: false)
         header.append(flags, bigEndian: false)
         return header
@@ -161,10 +161,10 @@ private enum NordicHeader {
         let isData = data.u32(length, bigEndian: false) != advertisingAccessAddress
         if isData { packet.direction = flags & 0x02 != 0 ? .sent : .received }
         packet.content = .linkLayer(
-            LinkLayerFacts(
+            LinkLayerInfo(
                 rfChannel: rfChannel(index: data.u8(9)), signal: Int8(clamping: -Int(data.u8(10))),
                 isDecrypted: isData && flags & 0x0C == 0x0C, isCRCValid: flags & 0x01 != 0,
-                phy: LinkLayerFacts.PHY(rawValue: flags >> 4 & 7) ?? .le1M))
+                phy: LinkLayerInfo.PHY(rawValue: flags >> 4 & 7) ?? .le1M))
         return true
     }
 
@@ -190,23 +190,23 @@ private enum NordicHeader {
 /// 1.0.10, and Ubertooth's `ubertooth.c`.
 private enum PPIHeader {
     static func deliver(
-        _ packet: CapturePacket, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody
+        _ packet: CapturePacket, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody
     ) throws {
         guard data.byteCount >= 8, data.u8(0) == 0, case let end = Int(data.u16(2, bigEndian: false)), end >= 8,
             end <= data.byteCount
-        else { return try packet.deliverUnread(data, facts: &facts, body) }
+        else { return try packet.deliverUnread(data, info: &info, body) }
         let number = data.u32(4, bigEndian: false)
         let inner = number == 147 ? LinkType.linkLayer : LinkType(rawValue: number)
         guard inner == .linkLayer || inner == .linkLayerWithRadio else {
-            facts.addRemark("some packets are not Bluetooth LE and were skipped: \(inner)")
-            return try packet.deliverUnread(data, facts: &facts, body)
+            info.addRemark("some packets are not Bluetooth LE and were skipped: \(inner)")
+            return try packet.deliverUnread(data, info: &info, body)
         }
         let channel = rfChannel(data, upTo: end)
-        try packet.deliver(inner, data.extracting(end..<data.byteCount), facts: &facts) { packet, bytes in
+        try packet.deliver(inner, data.extracting(end..<data.byteCount), info: &info) { packet, bytes in
             var packet = packet
-            if case .linkLayer(var air) = packet.content {
-                air.rfChannel = air.rfChannel ?? channel
-                packet.content = .linkLayer(air)
+            if case .linkLayer(var linkLayer) = packet.content {
+                linkLayer.rfChannel = linkLayer.rfChannel ?? channel
+                packet.content = .linkLayer(linkLayer)
             }
             try body(packet, bytes)
         }

@@ -143,41 +143,41 @@ struct MonitorTextParser: LineParser {
         return (end.map { text[...$0] } ?? "", start != nil)
     }
 
-    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         endsWithLineBreak = line.isComplete
         let plain = Self.withoutColours(line.text), field = Self.field(plain)
         if let first = Head(plain) {
-            try deliver(facts: &facts, body)
+            try deliver(info: &info, body)
             (head, start, fields) = (first, line.offset, MonitorFields())
             if case .event(let name) = first.kind { fields.event = name }
         } else if !field.text.isEmpty, head == nil || !fields.parse(field.text) {
             let isPart = head != nil && field.isIndented && !plain.contains(" [hci")
-            if !isPart, !plain.contains("Bluetooth monitor ver ") { facts.countSkippedLine(line: line.number, plain) }
+            if !isPart, !plain.contains("Bluetooth monitor ver ") { info.countSkippedLine(line: line.number, plain) }
         }
     }
 
-    mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         if !endsWithLineBreak, case .acl? = head?.kind, fields.opcode != nil, fields.pdu == nil {
             throw CaptureError(
                 .truncated, at: start,
                 "the file ends at byte \(end), in the middle of a packet; everything before it was read")
         }
-        try deliver(facts: &facts, body)
+        try deliver(info: &info, body)
         if skippedPDUs > 0 {
-            facts.addRemark("the text does not have all bytes of \(skippedPDUs) ATT PDUs: they were skipped")
+            info.addRemark("the text does not have all bytes of \(skippedPDUs) ATT PDUs: they were skipped")
         }
     }
 
-    private mutating func deliver(facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    private mutating func deliver(info: inout CaptureFileInfo, _ body: PacketBody) throws {
         guard let head else { return }
         self.head = nil
         if head.time != nil, !head.hasDate {
-            facts.addRemark("the text has no date: its times are shown as of 1970-01-01")
+            info.addRemark("the text has no date: its times are shown as of 1970-01-01")
         }
         guard head.direction != nil else { return }
-        facts.packets += 1
+        info.packets += 1
         var packet = CapturePacket(
-            number: facts.packets, time: head.time, adapter: head.adapter, direction: head.direction, content: .unknown)
+            number: info.packets, time: head.time, adapter: head.adapter, direction: head.direction, content: .unknown)
         var bytes: [UInt8] = [], handle: UInt16?
         switch head.kind {
         case .acl(let stated) where fields.opcode != nil:

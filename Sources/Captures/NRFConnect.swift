@@ -39,32 +39,32 @@ struct NRFConnectParser: LineParser {
         }
     }
 
-    mutating func begin(facts: inout CaptureFileFacts) {
-        facts.linkTypes = [.text]
-        facts.addRemark("the log has no time zone: its times are read as UTC")
+    mutating func begin(info: inout CaptureFileInfo) {
+        info.linkTypes = [.text]
+        info.addRemark("the log has no time zone: its times are read as UTC")
     }
 
-    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
-        guard let entry = Entry(line.text) else { return parseHeader(line.text, facts: &facts) }
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+        guard let entry = Entry(line.text) else { return parseHeader(line.text, info: &info) }
         expectsDevice = false
-        if !hasDate { facts.addRemark("the log has no date: its times are shown as of 1970-01-01") }
+        if !hasDate { info.addRemark("the log has no date: its times are shown as of 1970-01-01") }
         let time = clock.resolve(entry.timeOfDay)
-        guard let (content, value) = try content(of: entry, facts: &facts) else { return }
+        guard let (content, value) = try content(of: entry, info: &info) else { return }
         var direction: TrafficDirection?
-        if case .value(let facts) = content { direction = facts.kind.direction }
-        facts.packets += 1
+        if case .value(let info) = content { direction = info.kind.direction }
+        info.packets += 1
         try body(
-            CapturePacket(number: facts.packets, time: time, direction: direction, content: content), value.span.bytes)
+            CapturePacket(number: info.packets, time: time, direction: direction, content: content), value.span.bytes)
     }
 
     private typealias Content = (PacketContent, value: [UInt8])
 
-    private static let received: [(String, ValueFacts.Kind)] = [
+    private static let received: [(String, ValueInfo.Kind)] = [
         ("Notification received from ", .notification), ("Indication received from ", .indication),
         ("Read Response received from ", .read),
     ]
 
-    private mutating func content(of entry: Entry, facts: inout CaptureFileFacts) throws -> Content? {
+    private mutating func content(of entry: Entry, info: inout CaptureFileInfo) throws -> Content? {
         if entry.isApplication { return try repeatedValue(entry.message) }
         var message = entry.message
         for (text, kind) in Self.received where message.removePrefix(text) { return try value(kind, message) }
@@ -80,7 +80,7 @@ struct NRFConnectParser: LineParser {
         {
             isWriteRequest = true
         } else if message.removePrefix("Connected to ") || message.removePrefix("Connecting to ") {
-            if let address = message.takeWord()?.prefix(17).address { note(address, facts: &facts) }
+            if let address = message.takeWord()?.prefix(17).address { note(address, info: &info) }
             if entry.message.hasPrefix("Connected") { return (.connection(isStart: true, peer: peer), []) }
         } else if message.hasPrefix("Disconnected") {
             return (.connection(isStart: false, peer: peer), [])
@@ -100,12 +100,12 @@ struct NRFConnectParser: LineParser {
             throw Self.malformed
         }
         guard value != known else { return nil }
-        let kind: ValueFacts.Kind = message[quote...].hasPrefix("\" sent") ? .writeCommand : .notification
-        return (.value(ValueFacts(kind: kind, characteristic: nil, handle: 0, peer: peer)), value)
+        let kind: ValueInfo.Kind = message[quote...].hasPrefix("\" sent") ? .writeCommand : .notification
+        return (.value(ValueInfo(kind: kind, characteristic: nil, handle: 0, peer: peer)), value)
     }
 
     /// Parses `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
-    private mutating func value(_ kind: ValueFacts.Kind, _ message: Text) throws -> Content {
+    private mutating func value(_ kind: ValueInfo.Kind, _ message: Text) throws -> Content {
         var message = message
         guard var word = message.takeWord() else { throw Self.malformed }
         if word.hasSuffix(",") { word.removeLast() }
@@ -117,7 +117,7 @@ struct NRFConnectParser: LineParser {
             value = bytes
         }
         repeated = value
-        return (.value(ValueFacts(kind: kind, characteristic: uuid, handle: handle, peer: peer)), value)
+        return (.value(ValueInfo(kind: kind, characteristic: uuid, handle: handle, peer: peer)), value)
     }
 
     /// Parses an update of the iOS format: `FFE4 to 5054 000F 0E06.`
@@ -130,10 +130,10 @@ struct NRFConnectParser: LineParser {
         if digits.hasSuffix(".") { digits.removeLast() }
         guard let value = digits.hexBytes else { throw Self.malformed }
         repeated = nil
-        return (.value(ValueFacts(kind: .notification, characteristic: uuid, handle: handle, peer: peer)), value)
+        return (.value(ValueInfo(kind: .notification, characteristic: uuid, handle: handle, peer: peer)), value)
     }
 
-    private mutating func parseHeader(_ line: Text, facts: inout CaptureFileFacts) {
+    private mutating func parseHeader(_ line: Text, info: inout CaptureFileInfo) {
         if let head = HeaderLine(line) {
             expectsDevice = true
             if let day = head.day { (clock, hasDate) = (DayClock(day), true) }
@@ -146,16 +146,16 @@ struct NRFConnectParser: LineParser {
         guard let open = line.lastIndex(of: UInt8(ascii: "(")), line[open...].dropFirst(18).hasPrefix(")"),
             let address = line[open...].dropFirst().prefix(17).address
         else { return }
-        note(address, facts: &facts)
+        note(address, info: &info)
         let name = line[..<open].trimmed.prefix(255).string
         guard !name.isEmpty else { return }
-        if facts.name == nil { facts.name = name }
-        facts.addName(name, of: address)
+        if info.name == nil { info.name = name }
+        info.addName(name, of: address)
     }
 
-    private mutating func note(_ address: BluetoothAddress, facts: inout CaptureFileFacts) {
+    private mutating func note(_ address: BluetoothAddress, info: inout CaptureFileInfo) {
         peer = address
-        if facts.address == nil { facts.address = address }
+        if info.address == nil { info.address = address }
     }
 
     /// The header line: `nRF Connect, 2026-02-02`.
@@ -232,9 +232,8 @@ struct EmbeddedLogParser: FormatParser {
         }
     }
 
-    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
-    {
-        try log.read(window, isLast: isLast, facts: &facts, body)
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int {
+        try log.read(window, isLast: isLast, info: &info, body)
     }
 }
 
@@ -243,9 +242,9 @@ struct NRFConnectEncoder: FormatEncoder {
     private var peer: BluetoothAddress?
     private var date: String?
 
-    init(_ facts: CaptureFileFacts) {
-        var names = facts.names
-        if let address = facts.address, let name = facts.name { names[address] = name }
+    init(_ info: CaptureFileInfo) {
+        var names = info.names
+        if let address = info.address, let name = info.name { names[address] = name }
         self.names = names
     }
 
@@ -265,16 +264,16 @@ struct NRFConnectEncoder: FormatEncoder {
                 isStart
                     ? "V\t\(clock)\tConnecting to \(address)...\nI\t\(clock)\tConnected to \(address)\n"
                     : "I\t\(clock)\tDisconnected\n")
-        case .value(let facts):
-            guard let uuid = facts.characteristic?.fullDescription.lowercased() else {
+        case .value(let info):
+            guard let uuid = info.characteristic?.fullDescription.lowercased() else {
                 throw .notStorable(
                     """
                     nRF Connect's log requires the UUID of each characteristic, and record \(packet.number) has only \
                     a handle: convert to hex text
                     """)
             }
-            writeHeaderIfNeeded(time, facts.peer, &output)
-            writeValue(facts.kind, uuid, clock, bytes, &output)
+            writeHeaderIfNeeded(time, info.peer, &output)
+            writeValue(info.kind, uuid, clock, bytes, &output)
         default: throw .notStorable("nRF Connect's log cannot store \(packet.content.kindName)")
         }
         return true
@@ -282,7 +281,7 @@ struct NRFConnectEncoder: FormatEncoder {
 
     /// Writes the I line with the value and the A line that repeats it; for writes also the line with their kind.
     private func writeValue(
-        _ kind: ValueFacts.Kind, _ uuid: String, _ clock: String, _ bytes: RawSpan, _ output: inout [UInt8]
+        _ kind: ValueInfo.Kind, _ uuid: String, _ clock: String, _ bytes: RawSpan, _ output: inout [UInt8]
     ) {
         switch kind {
         case .writeCommand, .writeRequest:

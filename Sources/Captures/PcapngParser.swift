@@ -52,12 +52,11 @@ struct PcapngParser: FormatParser {
         }
     }
 
-    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
-    {
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int {
         var at = min(bytesToSkip, window.byteCount)
         bytesToSkip -= at
         while bytesToSkip == 0, window.byteCount - at >= 12 {
-            let start = facts.offset + at
+            let start = info.offset + at
             let type = window.u32(at, bigEndian: isBigEndian)
             if type == Self.sectionHeader {
                 guard let order = Self.byteOrder(window, at: at) else {
@@ -72,7 +71,7 @@ struct PcapngParser: FormatParser {
             }
             guard length <= longestPacket else {
                 guard ![Self.sectionHeader, 1, 2, 3, 6].contains(type) else {
-                    throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(length))
+                    throw CaptureError.tooLong(record: info.packets + 1, start: start, length: UInt64(length))
                 }
                 let skippedNow = min(Int(length), window.byteCount - at)
                 bytesToSkip = Int(length) - skippedNow
@@ -90,31 +89,31 @@ struct PcapngParser: FormatParser {
             case Self.sectionHeader:
                 interfacesBefore += interfaces.count
                 interfaces.removeAll()
-            case 1: try readInterface(block, at: start, facts: &facts)
-            case 2, 3, 6: try readPacket(type, block, at: start, facts: &facts, body)
+            case 1: try readInterface(block, at: start, info: &info)
+            case 2, 3, 6: try readPacket(type, block, at: start, info: &info, body)
             default: break
             }
             at += Int(length)
         }
         if isLast {
-            guard at == window.byteCount, bytesToSkip == 0 else { throw truncationError(window, at: at, facts: facts) }
+            guard at == window.byteCount, bytesToSkip == 0 else { throw truncationError(window, at: at, info: info) }
             if !hasReadableInterface, let unsupportedInterface { throw unsupportedInterface }
         }
         return at
     }
 
-    private func truncationError(_ window: RawSpan, at: Int, facts: CaptureFileFacts) -> CaptureError {
-        let end = facts.offset + window.byteCount
+    private func truncationError(_ window: RawSpan, at: Int, info: CaptureFileInfo) -> CaptureError {
+        let end = info.offset + window.byteCount
         guard bytesToSkip == 0 else {
             return CaptureError(
                 .truncated, at: end,
                 "the file ends at byte \(end), \(bytesToSkip) bytes before the end of a block; every packet was read")
         }
         let needed = window.byteCount - at < 8 ? 12 : Int(window.u32(at + 4, bigEndian: isBigEndian))
-        return .truncated(record: facts.packets + 1, start: facts.offset + at, end: end, needed: needed)
+        return .truncated(record: info.packets + 1, start: info.offset + at, end: end, needed: needed)
     }
 
-    private mutating func readInterface(_ block: RawSpan, at start: Int, facts: inout CaptureFileFacts) throws {
+    private mutating func readInterface(_ block: RawSpan, at start: Int, info: inout CaptureFileInfo) throws {
         guard block.byteCount >= 8 else {
             throw CaptureError.broken(at: start, "an interface block is too short for its fields")
         }
@@ -136,13 +135,13 @@ struct PcapngParser: FormatParser {
         interfaces.append(interface)
         if linkType.isReadInPcap {
             hasReadableInterface = true
-            if facts.format?.linkType.isReadInPcap == false { facts.format = nil }
-            facts.addLinkType(linkType, of: .pcapng, isBigEndian: isBigEndian)
+            if info.format?.linkType.isReadInPcap == false { info.format = nil }
+            info.addLinkType(linkType, of: .pcapng, isBigEndian: isBigEndian)
         } else {
-            facts.format = facts.format ?? CaptureFormat(.pcapng, linkType, isBigEndian: isBigEndian)
+            info.format = info.format ?? CaptureFormat(.pcapng, linkType, isBigEndian: isBigEndian)
             guard unsupportedInterface == nil else { return }
             unsupportedInterface = .linkType(linkType, at: start)
-            facts.addRemark(
+            info.addRemark(
                 "interface \(interfacesBefore + interfaces.count - 1) is \(linkType): its packets were skipped")
         }
     }
@@ -156,9 +155,9 @@ struct PcapngParser: FormatParser {
     }
 
     private mutating func readPacket(
-        _ type: UInt32, _ block: RawSpan, at start: Int, facts: inout CaptureFileFacts, _ body: PacketBody
+        _ type: UInt32, _ block: RawSpan, at start: Int, info: inout CaptureFileInfo, _ body: PacketBody
     ) throws {
-        let headLength = type == 3 ? 4 : 20, number = facts.packets + 1
+        let headLength = type == 3 ? 4 : 20, number = info.packets + 1
         guard block.byteCount >= headLength else {
             throw CaptureError.broken(at: start, "packet block \(number) is too short for its fields")
         }
@@ -181,7 +180,7 @@ struct PcapngParser: FormatParser {
                 at: start,
                 "packet \(number) claims \(included) bytes, but its block has only \(available)")
         }
-        facts.packets = number
+        info.packets = number
         let dataEnd = headLength + Int(included)
         let ticks =
             type == 3
@@ -204,7 +203,7 @@ struct PcapngParser: FormatParser {
             }
         }
         try packet.deliver(
-            interfaces[index].key.linkType, block.extracting(headLength..<dataEnd), facts: &facts, body)
+            interfaces[index].key.linkType, block.extracting(headLength..<dataEnd), info: &info, body)
     }
 
     /// Options are `code(2) length(2) value`, padded to 4; they end with code 0 or with the block.

@@ -4,34 +4,33 @@ import Bluetooth
 protocol RecordParser: FormatParser {
     static var headerLength: Int { get }
     static var recordHeaderLength: Int { get }
-    mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts)
+    mutating func begin(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo)
     /// The length of a record in bytes, with its header. - Throws: if no record can have this length.
-    func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int
-    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+    func length(_ window: RawSpan, at: Int, info: CaptureFileInfo) throws -> Int
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws
 }
 
 extension RecordParser {
-    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
-    {
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int {
         var at = 0
-        if facts.format == nil {
+        if info.format == nil {
             guard window.byteCount >= Self.headerLength else { return 0 }
-            begin(window, isLast: isLast, facts: &facts)
+            begin(window, isLast: isLast, info: &info)
             at = Self.headerLength
         }
         while window.byteCount - at >= Self.recordHeaderLength {
-            let end = at + (try length(window, at: at, facts: facts))
+            let end = at + (try length(window, at: at, info: info))
             guard end <= window.byteCount else { break }
-            facts.packets += 1
+            info.packets += 1
             try deliver(
-                window, at: at, window.extracting(at + Self.recordHeaderLength..<end), facts: &facts, body)
+                window, at: at, window.extracting(at + Self.recordHeaderLength..<end), info: &info, body)
             at = end
         }
         if isLast, at < window.byteCount {
             let isHeaderCut = window.byteCount - at < Self.recordHeaderLength
             throw CaptureError.truncated(
-                record: facts.packets + 1, start: facts.offset + at, end: facts.offset + window.byteCount,
-                needed: isHeaderCut ? Self.recordHeaderLength : try length(window, at: at, facts: facts))
+                record: info.packets + 1, start: info.offset + at, end: info.offset + window.byteCount,
+                needed: isHeaderCut ? Self.recordHeaderLength : try length(window, at: at, info: info))
         }
         return at
     }
@@ -43,9 +42,9 @@ extension RecordParser {
             ? .broken(.truncated(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
     }
 
-    func checked(_ included: UInt32, at: Int, facts: CaptureFileFacts) throws -> Int {
+    func checked(_ included: UInt32, at: Int, info: CaptureFileInfo) throws -> Int {
         guard included <= longestPacket else {
-            throw CaptureError.tooLong(record: facts.packets + 1, start: facts.offset + at, length: UInt64(included))
+            throw CaptureError.tooLong(record: info.packets + 1, start: info.offset + at, length: UInt64(included))
         }
         return Self.recordHeaderLength + Int(included)
     }
@@ -102,22 +101,21 @@ struct BtsnoopParser: RecordParser {
         }
     }
 
-    mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
+    mutating func begin(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo) {
         linkType = Self.linkType(window.u32(12, bigEndian: true)) ?? .h4
-        facts.addLinkType(linkType, of: .btsnoop)
+        info.addLinkType(linkType, of: .btsnoop)
     }
 
-    func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {
-        try checked(window.u32(at + 4, bigEndian: true), at: at, facts: facts)
+    func length(_ window: RawSpan, at: Int, info: CaptureFileInfo) throws -> Int {
+        try checked(window.u32(at + 4, bigEndian: true), at: at, info: info)
     }
 
-    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
-    {
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         let flags = window.u32(at + 8, bigEndian: true)
         // A time that does not fit in 64 bits of microseconds since 1970 is treated as missing.
         let (time, overflow) = window.i64(at + 16, bigEndian: true).subtractingReportingOverflow(Self.epoch)
         var packet = CapturePacket(
-            number: facts.packets, time: overflow ? nil : .microseconds(time),
+            number: info.packets, time: overflow ? nil : .microseconds(time),
             direction: flags & 1 == 0 ? .sent : .received,
             missing: max(0, Int(window.u32(at, bigEndian: true)) - data.byteCount), content: .unknown)
         switch linkType {
@@ -128,7 +126,7 @@ struct BtsnoopParser: RecordParser {
             packet.setMonitor(opcode: UInt16(flags & 0xFFFF), adapter: UInt16(flags >> 16))
             try body(packet, data)
         default:
-            try packet.deliverH4(data, facts: &facts, body)
+            try packet.deliverH4(data, info: &info, body)
         }
     }
 }
@@ -167,27 +165,26 @@ struct PcapParser: RecordParser {
         LinkType(rawValue: head.u32(20, bigEndian: isBigEndian) & 0xFFFF)
     }
 
-    mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
+    mutating func begin(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo) {
         isBigEndian = Self.byteOrder(window) ?? false
         nanosecondsPerTick = window.u32(0, bigEndian: isBigEndian) == 0xA1B2_3C4D ? 1 : 1000
         linkType = Self.linkType(window, isBigEndian)
-        facts.addLinkType(linkType, of: .pcap, isBigEndian: isBigEndian)
+        info.addLinkType(linkType, of: .pcap, isBigEndian: isBigEndian)
     }
 
-    func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {
-        try checked(window.u32(at + 8, bigEndian: isBigEndian), at: at, facts: facts)
+    func length(_ window: RawSpan, at: Int, info: CaptureFileInfo) throws -> Int {
+        try checked(window.u32(at + 8, bigEndian: isBigEndian), at: at, info: info)
     }
 
-    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
-    {
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         let packet = CapturePacket(
-            number: facts.packets,
+            number: info.packets,
             time: Duration(
                 seconds: Int64(window.u32(at, bigEndian: isBigEndian)),
                 nanoseconds: Int64(window.u32(at + 4, bigEndian: isBigEndian)) * nanosecondsPerTick),
             direction: nil, missing: max(0, Int(window.u32(at + 12, bigEndian: isBigEndian)) - data.byteCount),
             content: .unknown)
-        try packet.deliver(linkType, data, facts: &facts, body)
+        try packet.deliver(linkType, data, info: &info, body)
     }
 }
 
@@ -235,25 +232,24 @@ struct PacketLoggerParser: RecordParser {
         }
     }
 
-    mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
+    mutating func begin(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo) {
         isBigEndian = Self.hasPlausibleRecords(window, isBigEndian: true, isLast: isLast) == true
-        facts.addLinkType(.packetLogger, of: .packetLogger, isBigEndian: isBigEndian)
+        info.addLinkType(.packetLogger, of: .packetLogger, isBigEndian: isBigEndian)
     }
 
-    func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {
+    func length(_ window: RawSpan, at: Int, info: CaptureFileInfo) throws -> Int {
         let length = window.u32(at, bigEndian: isBigEndian)
         guard length >= 9 else {
             throw CaptureError.broken(
-                at: facts.offset + at,
-                "record \(facts.packets + 1) has the invalid length \(length), shorter than its own header")
+                at: info.offset + at,
+                "record \(info.packets + 1) has the invalid length \(length), shorter than its own header")
         }
-        return try checked(length, at: at, facts: facts) - Self.recordHeaderLength + 4
+        return try checked(length, at: at, info: info) - Self.recordHeaderLength + 4
     }
 
-    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
-    {
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         var packet = CapturePacket(
-            number: facts.packets,
+            number: info.packets,
             time: Duration(
                 seconds: Int64(window.u32(at + 4, bigEndian: isBigEndian)),
                 nanoseconds: Int64(window.u32(at + 8, bigEndian: isBigEndian)) * 1000),

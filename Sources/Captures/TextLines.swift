@@ -3,11 +3,11 @@ import Bluetooth
 /// The parser of a text format, line by line.
 protocol LineParser: FormatParser {
     static var format: CaptureFormat { get }
-    mutating func begin(facts: inout CaptureFileFacts)
+    mutating func begin(info: inout CaptureFileInfo)
     /// Parses one line. - Throws: `MalformedLine` if the line is invalid.
-    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws
     /// Delivers the last packet. - Parameter end: the file offset of the end.
-    mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws
 }
 
 /// A line of a text capture, without its line break.
@@ -27,24 +27,23 @@ struct MalformedLine: Error {
 }
 
 extension LineParser {
-    mutating func begin(facts: inout CaptureFileFacts) { facts.linkTypes = [Self.format.linkType] }
-    mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {}
+    mutating func begin(info: inout CaptureFileInfo) { info.linkTypes = [Self.format.linkType] }
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws {}
 
-    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
-    {
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int {
         var at = 0
-        if facts.format == nil {
-            facts.format = Self.format
-            begin(facts: &facts)
+        if info.format == nil {
+            info.format = Self.format
+            begin(info: &info)
             at = window.textStart
         }
-        let end = facts.offset + window.byteCount
+        let end = info.offset + window.byteCount
         while let (text, next, isComplete) = window.line(from: at, isLast: isLast) {
-            facts.lines += 1
+            info.lines += 1
             let line = TextLine(
-                text: text, number: facts.lines, offset: facts.offset + at, isComplete: isComplete)
+                text: text, number: info.lines, offset: info.offset + at, isComplete: isComplete)
             do {
-                try parse(line, facts: &facts, body)
+                try parse(line, info: &info, body)
             } catch let error as MalformedLine {
                 throw isComplete
                     ? CaptureError(
@@ -59,9 +58,9 @@ extension LineParser {
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError.broken(at: facts.offset + at, "line \(facts.lines + 1) is too long for a packet")
+            throw CaptureError.broken(at: info.offset + at, "line \(info.lines + 1) is too long for a packet")
         }
-        if isLast { try finish(end: end, facts: &facts, body) }
+        if isLast { try finish(end: end, info: &info, body) }
         return at
     }
 

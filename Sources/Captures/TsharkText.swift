@@ -137,12 +137,12 @@ struct HexDumpParser: LineParser {
         }
     }
 
-    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         switch Line(line.text) {
         case .offset where isReassembled: break
         case .offset(let offset, let dump):
             if offset == 0 {
-                try begin(printedMetadata.direction, printedMetadata.time, line.offset, facts: &facts, body)
+                try begin(printedMetadata.direction, printedMetadata.time, line.offset, info: &info, body)
                 printedMetadata = (nil, nil)
             }
             guard offset == packet.count else {
@@ -155,15 +155,15 @@ struct HexDumpParser: LineParser {
             }
             append(dump)
         case .first(let direction, let time, let dump):
-            try begin(direction, time, line.offset, facts: &facts, body)
+            try begin(direction, time, line.offset, info: &info, body)
             append(dump)
         case .continuation(let dump):
             if direction != nil, !packet.isEmpty { append(dump) }
         case .source(let isPacket):
-            try deliver(facts: &facts, body)
+            try deliver(info: &info, body)
             isReassembled = !isPacket
         case .details:
-            try deliver(facts: &facts, body)
+            try deliver(info: &info, body)
             (isReassembled, printedMetadata, adapter, hasDetails) = (false, (nil, nil), 0, true)
         case .direction(let direction): printedMetadata.direction = direction
         case .epoch(let time): printedMetadata.time = time
@@ -171,38 +171,38 @@ struct HexDumpParser: LineParser {
         case .other:
             isReassembled = false
             // A partial line can belong to the next packet.
-            if line.isComplete { try deliver(facts: &facts, body) }
+            if line.isComplete { try deliver(info: &info, body) }
         }
         guard packet.count <= longestPacket else {
-            throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(packet.count))
+            throw CaptureError.tooLong(record: info.packets + 1, start: start, length: UInt64(packet.count))
         }
     }
 
-    mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
         guard packet.count >= needed || packet.isEmpty else {
-            throw CaptureError.truncated(record: facts.packets + 1, start: start, end: end, needed: needed)
+            throw CaptureError.truncated(record: info.packets + 1, start: start, end: end, needed: needed)
         }
-        try deliver(facts: &facts, body)
-        if hasDetails, facts.packets == 0 {
+        try deliver(info: &info, body)
+        if hasDetails, info.packets == 0 {
             throw CaptureError(
                 .unsupported, at: 0, "this text of tshark has no packet bytes: create it with tshark -V -x")
         }
-        if malformedPackets * 2 > facts.packets {
+        if malformedPackets * 2 > info.packets {
             throw CaptureError(
                 .unsupported, at: 0,
                 """
-                \(malformedPackets) of \(facts.packets) packets of this dump are not Bluetooth H4 packets: create it \
+                \(malformedPackets) of \(info.packets) packets of this dump are not Bluetooth H4 packets: create it \
                 with tshark -T json -x
                 """)
         }
     }
 
     private mutating func begin(
-        _ direction: TrafficDirection?, _ time: Duration?, _ lineOffset: Int, facts: inout CaptureFileFacts,
+        _ direction: TrafficDirection?, _ time: Duration?, _ lineOffset: Int, info: inout CaptureFileInfo,
         _ body: PacketBody
     ) throws {
-        try deliver(facts: &facts, body)
+        try deliver(info: &info, body)
         (self.direction, self.time, start) = (direction, time, lineOffset)
     }
 
@@ -214,18 +214,18 @@ struct HexDumpParser: LineParser {
         }
     }
 
-    private mutating func deliver(facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    private mutating func deliver(info: inout CaptureFileInfo, _ body: PacketBody) throws {
         guard !packet.isEmpty else { return }
-        facts.packets += 1
+        info.packets += 1
         let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
         if !(1...5).contains(packet[0]) || packet.count > needed { malformedPackets += 1 }
         let record = CapturePacket(
-            number: facts.packets, time: time, adapter: adapter, direction: direction,
+            number: info.packets, time: time, adapter: adapter, direction: direction,
             missing: max(0, needed - packet.count), content: .unknown)
         let bytes = packet
         packet.removeAll(keepingCapacity: true)
         (direction, time) = (nil, nil)
-        try record.deliverH4(bytes.span.bytes, facts: &facts, body)
+        try record.deliverH4(bytes.span.bytes, info: &info, body)
     }
 }
 
@@ -265,15 +265,15 @@ struct TsharkJSONParser: LineParser {
         }
     }
 
-    mutating func begin(facts: inout CaptureFileFacts) {}
+    mutating func begin(info: inout CaptureFileInfo) {}
 
-    mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         guard isClosed else {
             throw CaptureError(
                 .truncated, at: end,
                 "the file ends at byte \(end), before the end of the JSON array; everything before it was read")
         }
-        if frames > 0, facts.packets == 0 {
+        if frames > 0, info.packets == 0 {
             throw CaptureError(
                 .unsupported, at: 0,
                 """
@@ -283,7 +283,7 @@ struct TsharkJSONParser: LineParser {
         }
     }
 
-    mutating func parse(_ line: TextLine, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
         if expectsRaw {
             expectsRaw = false
             guard let bytes = Self.quoted(line.text)?.hexBytes else {
@@ -311,7 +311,7 @@ struct TsharkJSONParser: LineParser {
         case "frame.protocols":
             guard let text, let raw else { break }
             self.raw = nil
-            try deliver(raw, text.string, facts: &facts, body)
+            try deliver(raw, text.string, info: &info, body)
         case "hci_mon.adapter_id": adapter = number.flatMap { UInt16(exactly: $0) } ?? 0
         case "hci_mon.opcode":
             guard let record = monitorRecord else { break }
@@ -335,19 +335,19 @@ struct TsharkJSONParser: LineParser {
     ]
 
     private mutating func deliver(
-        _ raw: [UInt8], _ protocols: String, facts: inout CaptureFileFacts, _ body: PacketBody
+        _ raw: [UInt8], _ protocols: String, info: inout CaptureFileInfo, _ body: PacketBody
     ) throws {
         // Use the packet number of tshark, because a display filter leaves gaps.
-        facts.packets = max(facts.packets + 1, number)
-        packet.number = facts.packets
+        info.packets = max(info.packets + 1, number)
+        packet.number = info.packets
         let bytes = raw.span.bytes
         guard let linkType = Self.linkTypes.first(where: { protocols.hasPrefix($0.prefix) })?.1 else {
-            return try packet.deliverUnread(bytes, facts: &facts, body)
+            return try packet.deliverUnread(bytes, info: &info, body)
         }
-        if facts.linkTypes.isEmpty { facts.format = nil }
-        facts.addLinkType(linkType, of: .tsharkJSON)
+        if info.linkTypes.isEmpty { info.format = nil }
+        info.addLinkType(linkType, of: .tsharkJSON)
         switch linkType {
-        case .h4WithDirection: try packet.deliverH4(bytes, facts: &facts, body)
+        case .h4WithDirection: try packet.deliverH4(bytes, info: &info, body)
         case .monitor: monitorRecord = raw
         case .packetLogger where !raw.isEmpty:
             packet.setPacketLogger(type: raw[0])
@@ -356,7 +356,7 @@ struct TsharkJSONParser: LineParser {
             packet.content =
                 Self.h1Types.first { protocols.hasPrefix($0.prefix) }.map { .hci($0.1) } ?? .unknown
             try body(packet, bytes)
-        default: try packet.deliver(linkType, bytes, facts: &facts, body)
+        default: try packet.deliver(linkType, bytes, info: &info, body)
         }
     }
 

@@ -35,13 +35,13 @@ package struct CaptureConverter {
     /// - Throws: `CaptureError` after writing everything before the error, `CaptureFileError`, or `write`'s error.
     package mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
         let surveys = paths.map { Survey($0) }
-        var head = CaptureFileFacts()
+        var info = CaptureFileInfo()
         for survey in surveys {
-            (head.name, head.address) = (head.name ?? survey.head.name, head.address ?? survey.head.address)
-            head.profile = head.profile ?? survey.head.profile
-            head.names.merge(survey.head.names) { first, _ in first }
+            (info.name, info.address) = (info.name ?? survey.info.name, info.address ?? survey.info.address)
+            info.profile = info.profile ?? survey.info.profile
+            info.names.merge(survey.info.names) { first, _ in first }
         }
-        var writer = CaptureWriter(format, facts: head)
+        var writer = CaptureWriter(format, info: info)
         defer { outcome.retimedRecords = writer.retimedRecords }
         // Connections that are open at the end of a file can continue in the next one.
         var reassembler = ConversationReassembler(), conversation: ConversationWriter?, gate = TrafficGate(filter)
@@ -76,7 +76,7 @@ package struct CaptureConverter {
                         outcome.isRegenerated = true
                         // HCI and link-layer captures can store a name only in an advertisement.
                         for (address, name) in level == .text
-                            ? survey.head.names.sorted(by: { $0.key.value < $1.key.value }) : []
+                            ? survey.info.names.sorted(by: { $0.key.value < $1.key.value }) : []
                         where filter.device == nil || filter.device == address {
                             try conversation?.writeName(address, name, packet, emit)
                         }
@@ -89,7 +89,7 @@ package struct CaptureConverter {
                     if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
                 }
             } catch {
-                if file.facts.format != nil { try write(writer.takeOutput()) }
+                if file.info.format != nil { try write(writer.takeOutput()) }
                 throw error
             }
         }
@@ -121,12 +121,12 @@ private struct Survey {
     var hasDirections = false
     var isDecrypted = false
     /// Name, address and profile of the first bottle, and all names.
-    var head = CaptureFileFacts()
+    var info = CaptureFileInfo()
 
     init(_ path: String) {
         var file = CaptureFile(path: path)
         let reader = ConversationReader { _, _ in }
-        file.onHead = { reader.addNames(from: $0) }
+        file.onHeader = { reader.addNames(from: $0) }
         var adapters: Set<UInt32> = []
         try? file.forEachEvent { packet in
             if level == nil { level = packet.content.level }
@@ -134,7 +134,7 @@ private struct Survey {
             case .hci, .linkLayer, .value:
                 if adapters.count < 2 { adapters.insert(packet.adapter) }
                 if packet.direction != nil { hasDirections = true }
-                if case .linkLayer(let facts) = packet.content, facts.isDecrypted { isDecrypted = true }
+                if case .linkLayer(let info) = packet.content, info.isDecrypted { isDecrypted = true }
             default: break
             }
         } _: { event, bytes in
@@ -142,12 +142,12 @@ private struct Survey {
         }
         try? reader.finish()
         hasSeveralAdapters = adapters.count > 1
-        head = file.facts
-        guard file.facts.format?.level != .text else { return }
+        info = file.info
+        guard file.info.format?.level != .text else { return }
         let bottle = reader.peers.first(where: \.isBottle)
-        (head.name, head.address, head.profile) = (bottle?.name, bottle?.address, bottle?.profile?.rawValue)
+        (info.name, info.address, info.profile) = (bottle?.name, bottle?.address, bottle?.profile?.rawValue)
         for peer in reader.peers {
-            if let address = peer.address, let name = peer.name { head.names[address] = name }
+            if let address = peer.address, let name = peer.name { info.names[address] = name }
         }
     }
 }
@@ -227,10 +227,10 @@ private final class ConversationWriter {
         for value in all where !value.side.isHost || value.side.table.hasBottle {
             // Keep a bottle's values without a UUID, so that the writer reports the missing UUID.
             if value.uuid == nil, !canStoreHandles, !value.belongsToBottle { continue }
-            let facts = ValueFacts(
+            let info = ValueInfo(
                 kind: value.kind, characteristic: value.uuid, handle: value.handle, peer: value.peer)
             let packet = CapturePacket(
-                number: value.frame, time: value.time, direction: facts.kind.direction, content: .value(facts))
+                number: value.frame, time: value.time, direction: info.kind.direction, content: .value(info))
             try emit(packet, value.bytes.span.bytes)
         }
     }

@@ -147,7 +147,7 @@ struct Run: AsyncParsableCommand {
         defer { server?.stop() }
         try await serve(
             driver, link, signals, recorder,
-            facts: """
+            details: """
                 profile=\(identity.profile.rawValue) model=\(identity.model.rawValue) name=\(identity.name) \
                 records=\(flash.records.count)
                 """)
@@ -184,7 +184,7 @@ struct Run: AsyncParsableCommand {
         }
         try await serve(
             driver, link, signals, recorder,
-            facts: """
+            details: """
                 gadget=\(emulated.name ?? emulated.address?.description ?? "nameless") mode=\(machine.mode.rawValue) \
                 services=\(emulated.services.count) characteristics=\(emulated.characteristics.count) \
                 exchanges=\(emulated.exchangeCount)
@@ -199,9 +199,9 @@ struct Run: AsyncParsableCommand {
     /// Prints the line `ready`, which shows scripts that the peripheral accepts connections, and runs until a signal.
     private func serve(
         _ driver: PeripheralDriver, _ link: any PeripheralLink, _ signals: AsyncStream<Int32>,
-        _ recorder: LinkRecorder?, facts: String
+        _ recorder: LinkRecorder?, details: String
     ) async throws {
-        TextOutput.standard.line("ready link=\(self.link) \(facts)")
+        TextOutput.standard.line("ready link=\(self.link) \(details)")
         TextOutput.standard.flush()
         let supervisor = Supervisor()
         supervisor.notify("READY=1")

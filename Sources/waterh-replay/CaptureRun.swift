@@ -85,9 +85,9 @@ final class CaptureRun {
                 Self.isDirectory(part.path) ? .badInput : .failed,
                 CaptureFileError(path: part.name, sentence: error.sentence).description)
         }
-        if let sentence = file.facts.skippedLinesMessage {
+        if let sentence = file.info.skippedLinesMessage {
             // A text without packets is not a capture, so this is an error.
-            if file.facts.packets == 0 {
+            if file.info.packets == 0 {
                 report("\(part.name): \(sentence)")
             } else {
                 note("\(part.name): \(sentence)")

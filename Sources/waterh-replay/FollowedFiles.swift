@@ -8,7 +8,7 @@ import Replay
 /// A packet, an error or the end of a source of `waterh-replay watch`.
 enum WatchEvent: Sendable {
     case packet(CapturePacket, [UInt8], source: UInt16)
-    case head(CaptureFileFacts)
+    case header(CaptureFileInfo)
     case readingError(String)
     case ended
     case stop(ExitStatus)
@@ -40,7 +40,7 @@ enum FollowedFiles {
     private static func read(_ path: String, _ number: UInt16, _ events: AsyncStream<WatchEvent>.Continuation) throws {
         var file = CaptureFile(path: path)
         file.growth = FileGrowth(path, output: STDOUT_FILENO)
-        file.onHead = { events.yield(.head($0)) }
+        file.onHeader = { events.yield(.header($0)) }
         try file.forEachPacket { packet, bytes in
             packetSlots.wait()
             events.yield(.packet(packet, bytes.withUnsafeBytes { [UInt8]($0) }, source: number))

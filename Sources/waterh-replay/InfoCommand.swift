@@ -30,7 +30,7 @@ struct InfoCommand: ParsableCommand {
             let text = json ? report.json.text + "\n" : report.text
             if index > 0, !json, !text.isEmpty { run.out.put(text: "\n") }
             run.out.put(text: text)
-            let error = part.readingError ?? content.readingError ?? (content.facts.format == nil ? "no capture" : nil)
+            let error = part.readingError ?? content.readingError ?? (content.info.format == nil ? "no capture" : nil)
             if let error { run.report("\(part.name): \(error)") }
         }
         try run.finish()

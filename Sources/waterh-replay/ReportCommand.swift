@@ -46,7 +46,7 @@ struct ReportCommand: ParsableCommand {
         for part in parts {
             try run.read(part, reportsTruncation: false) { file in
                 let content = try CaptureContent(&file, options: options, timeline: Timeline())
-                guard content.facts.format != nil else {
+                guard content.info.format != nil else {
                     return run.report("\(part.name): \(content.readingError ?? "no capture")")
                 }
                 contents.append(ReportJSON(name: part.name, content: content))

@@ -19,18 +19,18 @@ struct ReportJSON {
 
     var json: JSONValue {
         let statistics = content.statistics
-        let format = content.facts.format
+        let format = content.info.format
         let container = format.map {
-            "\($0.container.rawValue), \(content.facts.linkTypes.first?.description ?? $0.linkType.description)"
+            "\($0.container.rawValue), \(content.info.linkTypes.first?.description ?? $0.linkType.description)"
         }
         return StatisticsReport(file: name, packets: content.packets, statistics: statistics).json + [
             "container": .string(container ?? ""),
             "isText": .bool(format?.level == .text),
-            "fileBytes": .int(content.facts.offset),
+            "fileBytes": .int(content.info.offset),
             "firstTime": JSONValue(content.firstTime.map(StatisticsReport.seconds)),
             "lastTime": JSONValue(content.lastTime.map(StatisticsReport.seconds)),
             "trouble": JSONValue(content.readingError),
-            "remarks": .array(content.facts.remarks.map { .string($0) }),
+            "remarks": .array(content.info.remarks.map { .string($0) }),
             "timeline": timeline,
             "drinks": drinks,
             "tables": .array(statistics.peers.lazy.filter { !$0.table.isEmpty }.prefix(Self.maximumTables).map(table)),

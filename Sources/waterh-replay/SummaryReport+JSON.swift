@@ -6,14 +6,14 @@ import Replay
 
 extension SummaryReport {
     var json: JSONValue {
-        let format = content.facts.format, counts = content.statistics.total
+        let format = content.info.format, counts = content.statistics.total
         return [
             "file": .string(file),
             "container": JSONValue(format?.container.rawValue),
-            "linkType": JSONValue(format.map { content.facts.linkTypes.first?.description ?? $0.linkType.description }),
-            "linkTypes": .array(content.facts.linkTypes.map { .string($0.description) }),
-            "packets": .int(content.facts.packets),
-            "bytes": .int(content.facts.offset),
+            "linkType": JSONValue(format.map { content.info.linkTypes.first?.description ?? $0.linkType.description }),
+            "linkTypes": .array(content.info.linkTypes.map { .string($0.description) }),
+            "packets": .int(content.info.packets),
+            "bytes": .int(content.info.offset),
             "start": JSONValue(content.firstTime.map(timestampText)),
             "end": JSONValue(content.lastTime.map(timestampText)),
             "seconds": JSONValue(seconds),

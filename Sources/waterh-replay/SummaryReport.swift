@@ -10,7 +10,7 @@ struct SummaryReport {
 
     /// The summary without the error of reading, which the command prints; empty for a file that is not a capture.
     var text: String {
-        guard content.facts.format != nil else { return "" }
+        guard content.info.format != nil else { return "" }
         var lines: [String] = []
         lines.append("\(CaptureRun.name(file)): \(container)")
         lines.append(packets)
@@ -26,20 +26,20 @@ struct SummaryReport {
     }
 
     private var container: String {
-        guard let format = content.facts.format else { return "not recognised as a capture" }
+        guard let format = content.info.format else { return "not recognised as a capture" }
         if format.container == .packetLogger { return "Apple PacketLogger, Bluetooth HCI" }
-        let types = content.facts.linkTypes.isEmpty ? [format.linkType] : content.facts.linkTypes
+        let types = content.info.linkTypes.isEmpty ? [format.linkType] : content.info.linkTypes
         return "\(format.container.rawValue), \(types.map(\.description).joined(separator: " and "))"
     }
 
     /// The adapters (monitor formats) or interfaces (pcapng).
     var adapters: Set<UInt32> { Set(content.connections.map(\.observed.adapter)) }
 
-    private var level: CaptureFormat.Level? { content.facts.format?.level }
+    private var level: CaptureFormat.Level? { content.info.format?.level }
 
     private var packets: String {
         var text =
-            "\(level == .text ? "records" : "packets"): \(content.facts.packets) in \(content.facts.offset) bytes"
+            "\(level == .text ? "records" : "packets"): \(content.info.packets) in \(content.info.offset) bytes"
         if adapters.count > 1 { text += ", \(adapters.count) adapters" }
         return text
     }
@@ -191,9 +191,9 @@ struct SummaryReport {
     var unreadable: [String] {
         var sentences: [String] = []
         if let readingError = content.readingError { sentences.append(readingError) }
-        if content.facts.unreadableRecords > 0 {
+        if content.info.unreadableRecords > 0 {
             sentences.append(
-                "\(counted(content.facts.unreadableRecords, "record")) of an unsupported kind")
+                "\(counted(content.info.unreadableRecords, "record")) of an unsupported kind")
         }
         for (reason, number) in content.statistics.drops.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             sentences.append("\(counted(number, "packet")): \(reason.rawValue)")
@@ -214,7 +214,7 @@ struct SummaryReport {
                 "\(counted(content.tally.lookalikes, "drink record")) of devices that only resemble a bottle"
             )
         }
-        return sentences + content.facts.remarks
+        return sentences + content.info.remarks
     }
 
     /// The number of PDUs of each kind.

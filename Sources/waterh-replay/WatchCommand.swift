@@ -101,7 +101,7 @@ struct WatchCommand: AsyncParsableCommand {
                 case .packet(let packet, let bytes, let source):
                     if source != CaptureWatch.ownAdapters { FollowedFiles.packetDone() }
                     try watch.add(packet, bytes.span.bytes, from: source)
-                case .head(let facts): watch.addNames(from: facts)
+                case .header(let info): watch.addNames(from: info)
                 case .readingError(let sentence): run.report(sentence)
                 case .stop(let reason): (status, openSources) = (reason, 0)
                 case .ended: openSources -= 1

@@ -83,6 +83,6 @@ import Testing
                 [Self.record([0x77, 1], flags: 0), Self.record([], flags: 0), Self.record([1, 3, 12, 0], flags: 2)]))
         #expect(reading.packets.map(\.packet.content) == [.unknown, .unknown, .hci(.command)])
         #expect(reading.packets.map(\.packet.number) == [1, 2, 3])
-        #expect(reading.facts.unreadableRecords == 2)
+        #expect(reading.info.unreadableRecords == 2)
     }
 }

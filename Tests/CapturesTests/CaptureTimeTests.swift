@@ -34,10 +34,10 @@ import Testing
 
     @Test func `data that a format cannot store is reported`() {
         let stump = CapturePacket(number: 3, time: nil, direction: .sent, missing: 4, content: .hci(.acl))
-        let air = CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(LinkLayerFacts()))
+        let air = CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(LinkLayerInfo()))
         let unnamed = CapturePacket(
             number: 1, time: Duration(seconds: 1), direction: .sent,
-            content: .value(ValueFacts(kind: .writeCommand, characteristic: nil, handle: 9, peer: nil)))
+            content: .value(ValueInfo(kind: .writeCommand, characteristic: nil, handle: 9, peer: nil)))
         let refused: [(String, CapturePacket)] = [
             ("pklg", stump), ("btsnoop", air), ("hex", air), ("pcap-ll", stump), ("nrf", unnamed), ("nrf", stump),
         ]

@@ -18,7 +18,7 @@ import Testing
     private static func isSame(_ one: Reading, _ other: Reading) -> Bool {
         one.packets.count == other.packets.count
             && zip(one.packets, other.packets).allSatisfy { $0.packet == $1.packet && $0.bytes == $1.bytes }
-            && one.facts.name == other.facts.name && one.error == nil && other.error == nil
+            && one.info.name == other.info.name && one.error == nil && other.error == nil
     }
 
     // MARK: around a log
@@ -43,7 +43,7 @@ import Testing
                 #expect(
                     Self.isSame(reading, plain),
                     "\(indent.debugDescription): \(reading.error.map { "\($0)" } ?? "") \(reading.packets.count)")
-                #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
+                #expect(reading.info.format == CaptureFormat(.nrfConnect, .text))
                 #expect(Reading(text, step: 7).isEqual(to: reading))
             }
         }
@@ -151,7 +151,7 @@ import Testing
             let reading = Reading(text)
             let once = [bytes("40200b00 020104001b0500 01020304"), bytes("40100300 050607")],
                 whole = once + [bytes("40200500 01000400 13")]
-            #expect(reading.error == nil && reading.facts.unreadableRecords == 0)
+            #expect(reading.error == nil && reading.info.unreadableRecords == 0)
             let count = reading.packets.count
             #expect(reading.packets.map(\.bytes) == (count == 2 ? once : count == 3 ? whole : whole + whole))
             #expect(Reading(text, step: 5).isEqual(to: reading))
@@ -188,7 +188,7 @@ import Testing
             packet(1, "1770000000.018265000", "Sent (0)", "02 40 00 05 00 01 00 04 00 0a")
             + packet(2, "1770000001.5", "Received (1)", "02 40 20 05 00 01 00 04 00 13")
         let reading = Reading(text)
-        #expect(reading.error == nil && reading.facts.format == CaptureFormat(.hexDump, .h4))
+        #expect(reading.error == nil && reading.info.format == CaptureFormat(.hexDump, .h4))
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
         #expect(reading.packets.allSatisfy { $0.packet.adapter == (interface.contains("id: 1") ? 1 : 0) })
         #expect(
@@ -258,20 +258,20 @@ import Testing
         #expect(reading.packets.map(\.packet.direction) == [.received, .sent, .received])
         #expect(reading.packets.map(\.packet.number) == [1, 3, 5])
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1770070880.100000000")
-        #expect(reading.facts.format == CaptureFormat(.tsharkJSON, .h4WithDirection))
+        #expect(reading.info.format == CaptureFormat(.tsharkJSON, .h4WithDirection))
         // tshark 4.6 and newer.
         let newer = Reading(Self.sample.replacing("1770070880.100000000", with: "2026-02-02T22:21:20.100000000Z"))
         #expect(newer.packets.map(\.packet.time) == reading.packets.map(\.packet.time))
         let air = Reading(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]))
-        #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])
-        #expect(air.facts.unreadableRecords == 1)
+        #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerInfo()), .unknown])
+        #expect(air.info.unreadableRecords == 1)
         // Nordic's sniffer prepends a header; PacketLogger, H1 and the Linux monitor have the packet type elsewhere.
         let nordic = Reading(
             Self.json([("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")])
         )
         #expect(
-            nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.facts.unreadableRecords == 0
-                && nordic.facts.linkTypes == [.nordic])
+            nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.info.unreadableRecords == 0
+                && nordic.info.linkTypes == [.nordic])
         let logged = Reading(
             Self.json([("034120070003000400030502", 0, "bluetooth:packetlogger:bthci_acl:btl2cap:btatt")]))
         let bare = Reading(Self.json([("4120070003000400030502", 1, "bluetooth:hci_h1:bthci_acl:btl2cap:btatt")]))

@@ -38,13 +38,13 @@ import Testing
     func `written packets are read back unchanged`(format: CaptureFormat) throws {
         let reading = Reading(try Samples.file(format))
         #expect(reading.error == nil)
-        #expect(reading.facts.format == format)
+        #expect(reading.info.format == format)
         let expected = Samples.packets(format.level)
         #expect(reading.packets.map(\.bytes) == expected.map(\.1))
         for (read, written) in zip(reading.packets, expected) {
             var wanted = written.0
             if !format.keepsDirection { wanted.direction = read.packet.direction }
-            if format.linkType == .linkLayer { wanted.content = .linkLayer(LinkLayerFacts()) }
+            if format.linkType == .linkLayer { wanted.content = .linkLayer(LinkLayerInfo()) }
             #expect(read.packet == wanted)
         }
     }

@@ -60,10 +60,10 @@ import Testing
         ] {
             let whole = try Samples.file(format)
             var broken = whole + [UInt8](repeating: 0xFF, count: 40)
-            #expect(Reading(broken).facts.offset == whole.count, "\(format)")
-            #expect(Reading(broken).facts.packets == Samples.hci.count)
+            #expect(Reading(broken).info.offset == whole.count, "\(format)")
+            #expect(Reading(broken).info.packets == Samples.hci.count)
             broken = Array(whole.dropLast(3))
-            #expect((1..<whole.count).contains(Reading(broken).facts.offset), "\(format)")
+            #expect((1..<whole.count).contains(Reading(broken).info.offset), "\(format)")
         }
     }
 }

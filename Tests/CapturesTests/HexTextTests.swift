@@ -3,10 +3,10 @@ import Captures
 import Testing
 
 @Suite struct HexTextTests {
-    private static func value(_ reading: Reading, _ index: Int = 0) -> ValueFacts? {
-        guard reading.packets.indices.contains(index), case .value(let facts) = reading.packets[index].packet.content
+    private static func value(_ reading: Reading, _ index: Int = 0) -> ValueInfo? {
+        guard reading.packets.indices.contains(index), case .value(let info) = reading.packets[index].packet.content
         else { return nil }
-        return facts
+        return info
     }
 
     /// Valid notations of the verified one-record sample.
@@ -39,7 +39,7 @@ import Testing
         #expect(time == nil || time == Duration(seconds: 1_770_070_880))
     }
 
-    static let directions: [(String, ValueFacts.Kind, TrafficDirection)] = [
+    static let directions: [(String, ValueInfo.Kind, TrafficDirection)] = [
         (">", .writeCommand, .sent), (">>", .writeRequest, .sent), ("<", .notification, .received),
         ("<<", .indication, .received),
         ("=", .read, .received), ("write", .writeCommand, .sent), ("request", .writeRequest, .sent),
@@ -47,7 +47,7 @@ import Testing
     ]
 
     @Test(arguments: directions)
-    func `direction words are parsed`(_ word: String, _ kind: ValueFacts.Kind, _ direction: TrafficDirection) {
+    func `direction words are parsed`(_ word: String, _ kind: ValueInfo.Kind, _ direction: TrafficDirection) {
         let reading = Reading("1 \(word) FF02 00")
         #expect(Self.value(reading)?.kind == kind)
         #expect(reading.packets.first?.packet.direction == direction)
@@ -71,7 +71,7 @@ import Testing
         let reading = Reading(text)
         #expect(reading.error == nil)
         #expect(
-            reading.facts.names == [
+            reading.info.names == [
                 BluetoothAddress(0xA4C1_3800_0001): "One", BluetoothAddress(0xA4C1_3800_0002): "Two",
             ])
         #expect(
@@ -121,9 +121,9 @@ import Testing
     }
 
     @Test func `line breaks in device names are removed`() throws {
-        var facts = CaptureFileFacts()
-        facts.name = "Water\n1 < FFE4 00\u{1B}[31m"
-        var writer = CaptureWriter(CaptureFormat(.hexText, .text), facts: facts)
+        var info = CaptureFileInfo()
+        info.name = "Water\n1 < FFE4 00\u{1B}[31m"
+        var writer = CaptureWriter(CaptureFormat(.hexText, .text), info: info)
         try writer.write(Samples.text[0].0, RawSpan())
         #expect(Reading(writer.takeOutput()).packets.count == 1)
     }

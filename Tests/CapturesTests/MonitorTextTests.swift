@@ -20,12 +20,12 @@ import Testing
         #expect(reading.error == nil)
         let known = reading.packets.filter { $0.packet.content != .unknown }
         #expect(known.map(\.bytes) == Self.packets)
-        #expect(reading.facts.format == CaptureFormat(.monitorText, .h4))
+        #expect(reading.info.format == CaptureFormat(.monitorText, .h4))
         // btmon numbers commands too.
         #expect(reading.packets.map(\.packet.number) == Array(1...15))
         #expect(known.allSatisfy { $0.packet.adapter == 1 })
         #expect(known.last?.packet.time.map(TextEncoding.epoch) == "0.173242000")
-        #expect(reading.facts.remarks == ["the text has no date: its times are shown as of 1970-01-01"])
+        #expect(reading.info.remarks == ["the text has no date: its times are shown as of 1970-01-01"])
         for step in [1, 3, 64, 511] {
             #expect(Reading(Self.text, step: step).isEqual(to: reading), "\(step) bytes at a time")
         }
@@ -74,7 +74,7 @@ import Testing
         let text = Self.text.split(separator: "\n").map { form.line(String($0)) }.joined(separator: "\n") + "\n"
         let reading = Reading(text)
         #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets, "\(form.name)")
-        #expect(reading.facts.skippedLinesMessage == nil, "\(form.name)")
+        #expect(reading.info.skippedLinesMessage == nil, "\(form.name)")
         for step in [1, 64] {
             #expect(Reading(text, step: step).isEqual(to: reading), "\(form.name)")
         }
@@ -84,9 +84,9 @@ import Testing
         let text = Self.text.replacing("< ACL Data TX", with: "< XX-ACL Daten")
         let reading = Reading(text)
         #expect(
-            reading.facts.skippedLinesMessage?.hasPrefix(
+            reading.info.skippedLinesMessage?.hasPrefix(
                 "5 lines were not understood, first line 14: < XX-ACL Daten: Handle 65 flags 0x00 dlen 7") == true,
-            "\(reading.facts.skippedLinesMessage ?? "")")
+            "\(reading.info.skippedLinesMessage ?? "")")
     }
 
     @Test func `advertised names are read from btmon text`() {
@@ -137,7 +137,7 @@ import Testing
             """
         #expect(
             Reading(text).packets.map(\.bytes) == [bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")])
-        #expect(Reading(text).facts.skippedLines == 0)
+        #expect(Reading(text).info.skippedLines == 0)
     }
 
     @Test func `incomplete packets are skipped and reported`() {
@@ -145,7 +145,7 @@ import Testing
             "Client RX MTU: 517", with: "?")
         let reading = Reading(text)
         #expect(reading.packets.filter { $0.packet.content != .unknown }.count == Self.packets.count - 2)
-        #expect(reading.facts.remarks.contains("the text does not have all bytes of 2 ATT PDUs: they were skipped"))
+        #expect(reading.info.remarks.contains("the text does not have all bytes of 2 ATT PDUs: they were skipped"))
     }
 
     @Test func `truncated and damaged btmon text does not trap`() {

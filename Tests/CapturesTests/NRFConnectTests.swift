@@ -38,11 +38,11 @@ import Testing
     @Test func `an Android export of nRF Connect is parsed`() {
         let reading = Reading(Self.android)
         #expect(reading.error == nil)
-        #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
-        #expect(reading.facts.name == "WaterH-Boost-24oz")
-        #expect(reading.facts.address == BluetoothAddress(0xDC23_4DDE_ADBE))
-        let travels: [ValueFacts.Kind?] = reading.packets.map {
-            if case .value(let facts) = $0.packet.content { facts.kind } else { nil }
+        #expect(reading.info.format == CaptureFormat(.nrfConnect, .text))
+        #expect(reading.info.name == "WaterH-Boost-24oz")
+        #expect(reading.info.address == BluetoothAddress(0xDC23_4DDE_ADBE))
+        let travels: [ValueInfo.Kind?] = reading.packets.map {
+            if case .value(let info) = $0.packet.content { info.kind } else { nil }
         }
         #expect(travels == [nil, .read, .read, .writeCommand, .notification, .writeRequest, nil])
         #expect(
@@ -57,13 +57,13 @@ import Testing
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
         #expect(
             reading.packets.allSatisfy {
-                if case .value(let facts) = $0.packet.content {
-                    facts.characteristic == nil && facts.handle == 0
+                if case .value(let info) = $0.packet.content {
+                    info.characteristic == nil && info.handle == 0
                 } else {
                     false
                 }
             })
-        #expect(reading.facts.remarks.count == 2)
+        #expect(reading.info.remarks.count == 2)
     }
 
     @Test func `lines of the iOS format are parsed`() {

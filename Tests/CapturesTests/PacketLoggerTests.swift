@@ -20,7 +20,7 @@ import Testing
         ]
         let reading = Reading(types.flatMap { Self.record($0.0, [1, 2, 3], isBigEndian: isBigEndian) })
         #expect(reading.error == nil)
-        #expect(reading.facts.format == CaptureFormat(.packetLogger, .packetLogger, isBigEndian: isBigEndian))
+        #expect(reading.info.format == CaptureFormat(.packetLogger, .packetLogger, isBigEndian: isBigEndian))
         #expect(reading.packets.map(\.packet.content) == types.map(\.1))
         #expect(reading.packets.map(\.packet.direction) == types.map(\.2))
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1465714655.000005000")

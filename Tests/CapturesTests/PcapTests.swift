@@ -43,7 +43,7 @@ import Testing
         let reading = Reading(
             Self.file(
                 bytes("d4c3b2a1"), isBigEndian: false, link: 0xF400_0000 | 187, records: [(1, 0, bytes("04 0e 00"))]))
-        #expect(reading.facts.format?.linkType == .h4)
+        #expect(reading.info.format?.linkType == .h4)
         #expect(reading.packets.first?.packet.content == .hci(.event))
         #expect(reading.packets.first?.packet.direction == nil)
     }
@@ -62,12 +62,12 @@ import Testing
     /// 256: flags have direction, decryption and CRC; the channel is the RF channel.
     @Test func `the radio header is read`() {
         let air = bytes("87b6c72b 01 00 010203")
-        let cases: [(flags: UInt16, direction: TrafficDirection?, facts: LinkLayerFacts)] = [
-            (0x0103, .sent, LinkLayerFacts(rfChannel: 12, signal: -50)),
-            (0x0D83, .received, LinkLayerFacts(rfChannel: 12, signal: -50, isCRCValid: true)),
-            (0x0403, nil, LinkLayerFacts(rfChannel: 12, signal: -50, isCRCValid: false)),
-            (0x0109, .sent, LinkLayerFacts(rfChannel: 12, isDecrypted: true)),
-            (0x4101, .sent, LinkLayerFacts(rfChannel: 12, phy: .le2M)),
+        let cases: [(flags: UInt16, direction: TrafficDirection?, info: LinkLayerInfo)] = [
+            (0x0103, .sent, LinkLayerInfo(rfChannel: 12, signal: -50)),
+            (0x0D83, .received, LinkLayerInfo(rfChannel: 12, signal: -50, isCRCValid: true)),
+            (0x0403, nil, LinkLayerInfo(rfChannel: 12, signal: -50, isCRCValid: false)),
+            (0x0109, .sent, LinkLayerInfo(rfChannel: 12, isDecrypted: true)),
+            (0x4101, .sent, LinkLayerInfo(rfChannel: 12, phy: .le2M)),
         ]
         let reading = Reading(
             Self.file(
@@ -76,7 +76,7 @@ import Testing
                     (1, 0, [12, 0xCE, 0, 0, 0, 0, 0, 0] + le($0.flags) + air)
                 }))
         #expect(reading.packets.map(\.packet.direction) == cases.map(\.direction))
-        #expect(reading.packets.map(\.packet.content) == cases.map { .linkLayer($0.facts) })
+        #expect(reading.packets.map(\.packet.content) == cases.map { .linkLayer($0.info) })
         #expect(reading.packets.allSatisfy { $0.bytes == air })
     }
 
@@ -95,13 +95,13 @@ import Testing
                     (6, 0, bytes("01 00 0800 fb000000") + air), (7, 0, bytes("00 00 08")),
                     (8, 0, bytes("00 00 0800 c0000000") + air),
                 ]))
-        #expect(reading.error == nil && reading.facts.packets == 8 && reading.facts.unreadableRecords == 6)
+        #expect(reading.error == nil && reading.info.packets == 8 && reading.info.unreadableRecords == 6)
         #expect(
             reading.packets.map(\.packet.content) == [
-                .linkLayer(LinkLayerFacts(rfChannel: 2)), .linkLayer(LinkLayerFacts()),
+                .linkLayer(LinkLayerInfo(rfChannel: 2)), .linkLayer(LinkLayerInfo()),
             ] + [PacketContent](repeating: .unknown, count: 6))
         #expect(reading.packets.prefix(2).allSatisfy { $0.bytes == air })
-        #expect(reading.facts.remarks.contains { $0.contains("Wi-Fi") })
+        #expect(reading.info.remarks.contains { $0.contains("Wi-Fi") })
     }
 
     /// Nordic's sniffer, protocol version 2 and 3: channel index 37 is RF channel 0.
@@ -117,8 +117,8 @@ import Testing
                 ]))
         #expect(
             reading.packets.map(\.packet.content) == [
-                .linkLayer(LinkLayerFacts(rfChannel: 0, signal: -45, isCRCValid: true)),
-                .linkLayer(LinkLayerFacts(rfChannel: 1, signal: -45, isCRCValid: false)), .unknown,
+                .linkLayer(LinkLayerInfo(rfChannel: 0, signal: -45, isCRCValid: true)),
+                .linkLayer(LinkLayerInfo(rfChannel: 1, signal: -45, isCRCValid: false)), .unknown,
             ])
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received, nil])
         #expect(reading.packets.prefix(2).allSatisfy { $0.bytes == air })

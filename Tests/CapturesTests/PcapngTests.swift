@@ -61,7 +61,7 @@ import Testing
                 + Self.packet(1, ticks: 5, bytes("0003 0003 0e 00")) + Self.packet(0, ticks: 5, Self.event))
         #expect(reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == ["0.000000005", "0.000005000"])
         #expect(reading.packets.map(\.packet.content) == [.hci(.event), .hci(.event)])
-        #expect(reading.facts.linkTypes == [.h4WithDirection, .monitor])
+        #expect(reading.info.linkTypes == [.h4WithDirection, .monitor])
     }
 
     /// A new section clears the interfaces and can have another byte order.
@@ -163,8 +163,8 @@ import Testing
                 + Self.packet(1, ticks: 0, Self.event))
         #expect(reading.error == nil)
         #expect(reading.packets.map(\.packet.content) == [.unknown, .hci(.event)])
-        #expect(reading.facts.remarks.count == 1)
-        #expect(reading.facts.format?.linkType == .h4WithDirection)
+        #expect(reading.info.remarks.count == 1)
+        #expect(reading.info.format?.linkType == .h4WithDirection)
     }
 
     // MARK: interfaces as adapters, numbered again in each section

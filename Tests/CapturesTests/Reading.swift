@@ -7,7 +7,7 @@ import Testing
 struct Reading {
     var packets: [(packet: CapturePacket, bytes: [UInt8])] = []
     var error: CaptureError?
-    var facts = CaptureFileFacts()
+    var info = CaptureFileInfo()
 
     init(_ text: String, step: Int? = nil) { self.init(Array(text.utf8), step: step) }
 
@@ -33,7 +33,7 @@ struct Reading {
         } catch {
             Issue.record("another error than a CaptureError: \(error)")
         }
-        facts = reader.facts
+        info = reader.info
     }
 
     func isPrefix(of whole: Reading) -> Bool {
@@ -97,11 +97,11 @@ enum Samples {
     ]
     static let air: [(CapturePacket, [UInt8])] = [
         (
-            packet(0, .sent, .linkLayer(LinkLayerFacts(rfChannel: 9, signal: -40, isCRCValid: true))),
+            packet(0, .sent, .linkLayer(LinkLayerInfo(rfChannel: 9, signal: -40, isCRCValid: true))),
             bytes("87b6c72b 0a 0b 07000400 0a2200 11223344 010203")
         ),
         (
-            packet(1, .received, .linkLayer(LinkLayerFacts(rfChannel: 9, signal: -41, isCRCValid: true))),
+            packet(1, .received, .linkLayer(LinkLayerInfo(rfChannel: 9, signal: -41, isCRCValid: true))),
             bytes("87b6c72b 01 00 040506")
         ),
     ]
@@ -123,8 +123,8 @@ enum Samples {
         (packet(6, nil, .connection(isStart: false, peer: BluetoothAddress(0xA4C1_3801_0203))), []),
     ]
 
-    private static func value(_ kind: ValueFacts.Kind, _ name: BluetoothUUID) -> PacketContent {
-        .value(ValueFacts(kind: kind, characteristic: name, peer: BluetoothAddress(0xA4C1_3801_0203)))
+    private static func value(_ kind: ValueInfo.Kind, _ name: BluetoothUUID) -> PacketContent {
+        .value(ValueInfo(kind: kind, characteristic: name, peer: BluetoothAddress(0xA4C1_3801_0203)))
     }
 
     private static func packet(_ index: Int, _ direction: TrafficDirection?, _ content: PacketContent) -> CapturePacket
@@ -143,11 +143,11 @@ enum Samples {
     }
 
     static func writer(_ format: CaptureFormat) -> CaptureWriter {
-        var facts = CaptureFileFacts()
-        facts.name = "WaterH-Boost-24oz"
-        facts.address = BluetoothAddress(0xA4C1_3801_0203)
-        facts.profile = "retail"
-        return CaptureWriter(format, facts: facts)
+        var info = CaptureFileInfo()
+        info.name = "WaterH-Boost-24oz"
+        info.address = BluetoothAddress(0xA4C1_3801_0203)
+        info.profile = "retail"
+        return CaptureWriter(format, info: info)
     }
 
     static func file(_ format: CaptureFormat) throws -> [UInt8] {

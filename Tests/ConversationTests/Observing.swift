@@ -6,7 +6,7 @@ struct Observed {
     var pdus: [(att: ATTObservation, pdu: [UInt8])] = []
     var events: [ConversationEvent] = []
     var drops: [DropReason: Int] = [:]
-    var facts = CaptureFileFacts()
+    var info = CaptureFileInfo()
     var error: CaptureError?
 
     var seen: [SeenPDU] { pdus.filter { !$0.att.isSynthetic }.map { SeenPDU(frame: $0.att.frame, pdu: hex($0.pdu)) } }
@@ -23,7 +23,7 @@ struct Observed {
         }
         reassembler.finish { take($0, $1) }
         drops = reassembler.drops
-        facts = file.facts
+        info = file.info
     }
 
     init(packets: [(CapturePacket, [UInt8])]) {

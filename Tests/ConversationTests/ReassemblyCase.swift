@@ -118,10 +118,10 @@ struct ReassemblyCase: Sendable, CustomTestStringConvertible {
         ReassemblyCase(
             "decrypted packets are read",
             [
-                Air.connectInd(), Air.data(3, "05", .sent), Air.notification("02", facts: Air.decrypted),
-                Air.data(2 | 8, "0400 0400 1b220003 aabbccdd", .received, facts: Air.decrypted),
-                Air.data(2, "0500 0400 1b22 aabbccdd", .received, facts: Air.decrypted),
-                Air.data(1 | 8, "000405 aabbccdd", .received, facts: Air.decrypted),
+                Air.connectInd(), Air.data(3, "05", .sent), Air.notification("02", info: Air.decrypted),
+                Air.data(2 | 8, "0400 0400 1b220003 aabbccdd", .received, info: Air.decrypted),
+                Air.data(2, "0500 0400 1b22 aabbccdd", .received, info: Air.decrypted),
+                Air.data(1 | 8, "000405 aabbccdd", .received, info: Air.decrypted),
             ], pdus: ["1b220002", "1b220003", "1b22000405"]),
         // Two fragments of a frame are missing, and the next ones fill its length by chance.
         ReassemblyCase(
@@ -138,7 +138,7 @@ struct ReassemblyCase: Sendable, CustomTestStringConvertible {
         ReassemblyCase(
             "packets with a wrong CRC are dropped in link type 256",
             [
-                Air.connectInd(), Air.notification("01", facts: LinkLayerFacts(isCRCValid: false)),
+                Air.connectInd(), Air.notification("01", info: LinkLayerInfo(isCRCValid: false)),
                 Air.notification("02"),
             ], pdus: ["1b220002"], drops: [.badCRC: 1]),
         // Link type 251 has no flag for it: the CRC is computed with the CRCInit of CONNECT_IND.

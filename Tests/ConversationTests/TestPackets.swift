@@ -52,26 +52,26 @@ enum HCI {
 enum Air {
     static let accessAddress: UInt32 = 0x92DD_A6F5
     private static let seed: UInt32 = 0x123456
-    static let decrypted = LinkLayerFacts(isDecrypted: true)
+    static let decrypted = LinkLayerInfo(isDecrypted: true)
 
     /// A data packet with a valid CRC. Header: LLID, NESN 4, SN 8.
     static func data(
         _ header: UInt8, _ payload: String, _ direction: TrafficDirection? = nil, at time: Duration? = nil,
-        facts: LinkLayerFacts = .init(), isDamaged: Bool = false
+        info: LinkLayerInfo = .init(), isDamaged: Bool = false
     ) -> TestPacket {
         let pdu = [header, UInt8(bytes(payload).count)] + bytes(payload)
         let crc = CRC24.of(pdu.span.bytes, seed: seed) ^ (isDamaged ? 0x10 : 0)
         return (
-            CapturePacket(number: 1, time: time, direction: direction, content: .linkLayer(facts)),
+            CapturePacket(number: 1, time: time, direction: direction, content: .linkLayer(info)),
             le(accessAddress) + pdu + Array(le(crc).prefix(3))
         )
     }
 
     /// A whole notification of one byte in one packet.
     static func notification(
-        _ value: String, sequence: UInt8 = 0, facts: LinkLayerFacts = .init(), isDamaged: Bool = false
+        _ value: String, sequence: UInt8 = 0, info: LinkLayerInfo = .init(), isDamaged: Bool = false
     ) -> TestPacket {
-        data(2 | sequence << 3, "0400 0400 1b2200" + value, .received, facts: facts, isDamaged: isDamaged)
+        data(2 | sequence << 3, "0400 0400 1b2200" + value, .received, info: info, isDamaged: isDamaged)
     }
 
     static func connectInd(_ last: UInt8 = 1) -> TestPacket {

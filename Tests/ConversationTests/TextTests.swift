@@ -5,9 +5,9 @@ import Testing
     private static let peer = BluetoothAddress(0xA4C1_3801_0203)
 
     private func value(
-        _ kind: ValueFacts.Kind, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil, frame: Int = 1
+        _ kind: ValueInfo.Kind, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil, frame: Int = 1
     ) -> (CapturePacket, [UInt8]) {
-        let value = ValueFacts(kind: kind, characteristic: uuid, handle: handle, peer: Self.peer)
+        let value = ValueInfo(kind: kind, characteristic: uuid, handle: handle, peer: Self.peer)
         return (CapturePacket(number: frame, time: nil, direction: nil, content: .value(value)), bytes(text))
     }
 

@@ -17,7 +17,7 @@ private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -
                 isCRCValid: flags & 0x20 == 0 ? nil : flags & 0x40 != 0, phy: flags & 0x80 == 0 ? .le1M : .coded))
     case "text":
         let peer = kind & 0x40 == 0 ? nil : BluetoothAddress(UInt64(kind & 3))
-        let travels: [ValueFacts.Kind] = [.writeCommand, .writeRequest, .notification, .indication, .read]
+        let travels: [ValueInfo.Kind] = [.writeCommand, .writeRequest, .notification, .indication, .read]
         content =
             kind & 0x80 != 0
             ? .connection(isStart: kind & 1 == 0, peer: peer)

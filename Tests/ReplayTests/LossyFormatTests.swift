@@ -38,7 +38,7 @@ import Testing
         var made: [(CapturePacket, [UInt8])] = []
         var isEncrypted = false
         for (packet, bytes) in try Self.packets(air) {
-            guard case .linkLayer(var facts) = packet.content, bytes.count > 9, bytes[0] != 0xD6 else {
+            guard case .linkLayer(var info) = packet.content, bytes.count > 9, bytes[0] != 0xD6 else {
                 made.append((packet, bytes))
                 continue
             }
@@ -49,9 +49,9 @@ import Testing
                 made.append((request, Array(bytes.prefix(4)) + [0x07, 1, 0x05, 0, 0, 0]))
                 isEncrypted = true
             }
-            facts.isDecrypted = true
+            info.isDecrypted = true
             var packet = packet, bytes = bytes
-            packet.content = .linkLayer(facts)
+            packet.content = .linkLayer(info)
             if keepsMIC, bytes[4] & 3 != 3 {
                 bytes[5] += 4
                 bytes.insert(contentsOf: [0xA1, 0xB2, 0xC3, 0xD4], at: bytes.count - 3)

@@ -38,9 +38,9 @@ package enum PacketContent: Sendable, Hashable {
     /// A note of the monitor or of PacketLogger: adapters, versions, text.
     case note(CaptureNote)
     /// A packet from the air: access address (4 bytes), header (2), payload, CRC (3).
-    case linkLayer(LinkLayerFacts)
+    case linkLayer(LinkLayerInfo)
     /// A characteristic's value, from a text capture.
-    case value(ValueFacts)
+    case value(ValueInfo)
     /// The start or end of a connection in a text capture, without bytes.
     case connection(isStart: Bool, peer: BluetoothAddress?)
     /// An unreadable record. It keeps the record numbers correct.
@@ -94,7 +94,7 @@ package enum CaptureNote: Sendable, Hashable {
 }
 
 /// The sniffer's data about a packet on the air.
-package struct LinkLayerFacts: Sendable, Hashable {
+package struct LinkLayerInfo: Sendable, Hashable {
     /// The RF channel 0–39 (2402 + 2 n MHz); `nil` if the format has none. Channel indices 37, 38, 39 are RF 0, 12, 39.
     package var rfChannel: UInt8?
     /// Signal strength in dBm.
@@ -121,7 +121,7 @@ package struct LinkLayerFacts: Sendable, Hashable {
 }
 
 /// A text capture's data about a value.
-package struct ValueFacts: Sendable, Hashable {
+package struct ValueInfo: Sendable, Hashable {
     /// The ATT procedure that carried the value.
     package enum Kind: UInt8, Sendable, Hashable {
         case writeCommand, writeRequest, notification, indication, read

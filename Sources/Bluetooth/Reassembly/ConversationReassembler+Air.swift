@@ -4,10 +4,10 @@ extension ConversationReassembler {
     static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 
     mutating func receiveAir(
-        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ bytes: RawSpan, _ emit: ConversationHandler
+        _ packet: CapturePacket, _ info: LinkLayerInfo, _ bytes: RawSpan, _ emit: ConversationHandler
     ) rethrows {
         // On the coded PHY, the coding indicator follows the access address.
-        let start = facts.phy == .coded ? 5 : 4
+        let start = info.phy == .coded ? 5 : 4
         guard bytes.byteCount >= start + 2 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
         let accessAddress = bytes.u32(0)
         let isAdvertising = accessAddress == Self.advertisingAccessAddress
@@ -21,9 +21,9 @@ extension ConversationReassembler {
         let pdu = bytes.extracting(start..<end)
         let crc = bytes.u24(end)
         if isAdvertising {
-            try receiveAdvertising(packet, facts, pdu, crc: crc, emit)
+            try receiveAdvertising(packet, info, pdu, crc: crc, emit)
         } else {
-            try receiveData(packet, facts, accessAddress, pdu, headerLength: headerLength, crc: crc, emit)
+            try receiveData(packet, info, accessAddress, pdu, headerLength: headerLength, crc: crc, emit)
         }
     }
 
@@ -33,8 +33,8 @@ extension ConversationReassembler {
 
     /// Whether the CRC is wrong according to the sniffer. If the sniffer does not state this, the computed CRC decides,
     /// but only after a correct one.
-    private mutating func isDamaged(_ facts: LinkLayerFacts, isWrong: Bool) -> Bool {
-        if let stated = facts.isCRCValid { return !stated }
+    private mutating func isDamaged(_ info: LinkLayerInfo, isWrong: Bool) -> Bool {
+        if let stated = info.isCRCValid { return !stated }
         if !isWrong { hasSeenRightCRC = true }
         return isWrong && hasSeenRightCRC
     }
@@ -42,10 +42,10 @@ extension ConversationReassembler {
     // MARK: Advertising channel
 
     private mutating func receiveAdvertising(
-        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ pdu: RawSpan, crc: UInt32, _ emit: ConversationHandler
+        _ packet: CapturePacket, _ info: LinkLayerInfo, _ pdu: RawSpan, crc: UInt32, _ emit: ConversationHandler
     ) rethrows {
         let isWrong = CRC24.of(pdu, seed: CRC24.advertisingInit) != crc
-        if isDamaged(facts, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
+        if isDamaged(info, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
         let header = pdu.u8(0), kind = header & 0x0F
         let payload = pdu.extracting(2..<pdu.byteCount)
         let address: Int, data: Int
@@ -65,7 +65,7 @@ extension ConversationReassembler {
             .advertised(
                 ObservedAdvertiser(
                     frame: packet.number, time: packet.time, address: payload.address(address),
-                    isRandom: header & 0x40 != 0, rssi: facts.signal, isScanResponse: kind == 4)),
+                    isRandom: header & 0x40 != 0, rssi: info.signal, isScanResponse: kind == 4)),
             payload.extracting(data..<payload.byteCount))
     }
 
@@ -95,7 +95,7 @@ extension ConversationReassembler {
     // MARK: Data channel
 
     private mutating func receiveData(
-        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ accessAddress: UInt32, _ pdu: RawSpan, headerLength: Int,
+        _ packet: CapturePacket, _ info: LinkLayerInfo, _ accessAddress: UInt32, _ pdu: RawSpan, headerLength: Int,
         crc: UInt32, _ emit: ConversationHandler
     ) rethrows {
         let header = pdu.u8(0)
@@ -107,17 +107,17 @@ extension ConversationReassembler {
             slot = found
         } else {
             // On the air, noise can look like an access address, so a packet with a wrong CRC starts no connection.
-            if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
+            if info.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
         // The sniffer's CRC result takes precedence. The CRC then only serves to find its initial value.
-        let isStated = facts.isCRCValid != nil
+        let isStated = info.isCRCValid != nil
         let isWrong = table.slots[slot].withAir { air in
             (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: crc)
         }
-        if isDamaged(facts, isWrong: isWrong) {
+        if isDamaged(info, isWrong: isWrong) {
             table.slots[slot].air?.estimator.addDamaged(
-                at: packet.time, channel: facts.rfChannel, length: payload.byteCount, phy: facts.phy)
+                at: packet.time, channel: info.rfChannel, length: payload.byteCount, phy: info.phy)
             return try drop(.badCRC, table.slots[slot].observed, emit)
         }
 
@@ -125,8 +125,8 @@ extension ConversationReassembler {
         // Read the connection's state in one access, because each access is expensive.
         let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
             let (direction, isCertain) = air.estimator.estimate(
-                header: header, stated: packet.direction, at: packet.time, channel: facts.rfChannel,
-                length: payload.byteCount, phy: facts.phy, evidence: evidence,
+                header: header, stated: packet.direction, at: packet.time, channel: info.rfChannel,
+                length: payload.byteCount, phy: info.phy, evidence: evidence,
                 repeats: air.repeatOdds(header: header, payload))
             return (
                 direction,
@@ -157,7 +157,7 @@ extension ConversationReassembler {
             air.hasData = true
             return air.isEncrypted
         }
-        if isEncrypted, !facts.isDecrypted, !isPlaintext(payload, kind: kind, slot: slot, direction: direction) {
+        if isEncrypted, !info.isDecrypted, !isPlaintext(payload, kind: kind, slot: slot, direction: direction) {
             if table.slots[slot].air?.hasCiphertext == false {
                 table.slots[slot].air?.hasCiphertext = true
                 try emit(.encrypted(table.slots[slot].observed), RawSpan())
@@ -165,7 +165,7 @@ extension ConversationReassembler {
             return try drop(.ciphertext, table.slots[slot].observed, emit)
         }
         if kind == 3 { return try receiveControl(payload, slot: slot, emit) }
-        if facts.isDecrypted || isEncrypted {
+        if info.isDecrypted || isEncrypted {
             payload = payload.extracting(0..<lengthWithoutMIC(payload, slot: slot, isStart: kind == 2))
         }
         try receiveFragment(payload, isContinuation: kind == 1, slot: slot, direction: direction, packet, emit)

@@ -36,7 +36,7 @@ extension ConversationReassembler {
     }
 
     mutating func receiveValue(
-        _ packet: CapturePacket, _ value: ValueFacts, _ bytes: RawSpan, _ emit: ConversationHandler
+        _ packet: CapturePacket, _ value: ValueInfo, _ bytes: RawSpan, _ emit: ConversationHandler
     ) rethrows {
         let key = Self.textKey(value.peer)
         let slot: Int
@@ -83,7 +83,7 @@ extension ConversationReassembler {
     }
 
     /// The value handle of a characteristic. Discovers a new characteristic first.
-    private mutating func handle(of value: ValueFacts, _ packet: CapturePacket, slot: Int, _ emit: ConversationHandler)
+    private mutating func handle(of value: ValueInfo, _ packet: CapturePacket, slot: Int, _ emit: ConversationHandler)
         rethrows -> UInt16
     {
         guard let uuid = value.characteristic else {
@@ -110,7 +110,7 @@ extension ConversationReassembler {
         return handle
     }
 
-    private static func properties(_ kind: ValueFacts.Kind) -> UInt8 {
+    private static func properties(_ kind: ValueInfo.Kind) -> UInt8 {
         let properties: CharacteristicProperties =
             switch kind {
             case .writeCommand: .writeWithoutResponse
@@ -125,7 +125,7 @@ extension ConversationReassembler {
     /// Emits a PDU. Without `value`, the text capture does not contain the PDU, so it is marked as synthetic.
     /// - Parameter value: the entry of the text capture that the PDU is made from.
     private func emitText(
-        _ pdu: ATTPDU, _ direction: TrafficDirection, of value: ValueFacts? = nil, _ packet: CapturePacket, _ slot: Int,
+        _ pdu: ATTPDU, _ direction: TrafficDirection, of value: ValueInfo? = nil, _ packet: CapturePacket, _ slot: Int,
         _ emit: ConversationHandler
     ) rethrows {
         try emit(

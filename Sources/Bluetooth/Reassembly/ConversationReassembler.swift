@@ -20,7 +20,7 @@ package struct ConversationReassembler {
         switch packet.content {
         case .hci(.acl): try receiveACL(packet, bytes, emit)
         case .hci(.event): try receiveEvent(packet, bytes, emit)
-        case .linkLayer(let facts): try receiveAir(packet, facts, bytes, emit)
+        case .linkLayer(let info): try receiveAir(packet, info, bytes, emit)
         case .value(let value): try receiveValue(packet, value, bytes, emit)
         case .connection(let isStart, let peer): try receiveConnection(packet, isStart: isStart, peer: peer, emit)
         case .note(let note) where note.endsConnections: try reset(adapter: packet.adapter, emit)

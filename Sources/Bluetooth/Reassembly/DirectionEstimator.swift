@@ -6,8 +6,8 @@
 ///   role.
 /// - Sequence bits fit only some states of the two ends (`AirExchange`).
 ///
-/// No single fact is certain: the sniffer misses packets, timestamps can be coarse, and both ends can be servers. All
-/// facts are combined as odds of the central against the peripheral.
+/// No single indication is certain: the sniffer misses packets, timestamps can be coarse, and both ends can be
+/// servers. All indications are combined as odds of the central against the peripheral.
 struct DirectionEstimator {
     private var lastTime: Duration?
     private var lastLength = 0
@@ -21,7 +21,7 @@ struct DirectionEstimator {
     private var eventCount = 0
     /// The number of connection events with one received packet, and with several. A perfect sniffer receives several.
     private var events: (single: Float, multiple: Float) = (1.5, 8)
-    /// The number of ATT opcodes that agreed with the other facts, and of those that did not.
+    /// The number of ATT opcodes that agreed with the other indications, and that did not.
     private var opcodeVotes: (agreed: Float, opposed: Float) = (6, 0.5)
 
     /// The interframe space in microseconds (Core 5.4, Vol 6 Part B, 4.1.1). Sniffers' timestamps vary by tens of µs.
@@ -57,7 +57,7 @@ struct DirectionEstimator {
     /// - Returns: the direction, and whether it is certain.
     mutating func estimate(
         header: UInt8, stated direction: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
-        phy: LinkLayerFacts.PHY, evidence: Evidence, repeats: Float = 1
+        phy: LinkLayerInfo.PHY, evidence: Evidence, repeats: Float = 1
     ) -> (TrafficDirection, isCertain: Bool) {
         let timing = begin(time, channel, length, phy)
         defer { end(timing, time, isDamaged: false) }
@@ -82,11 +82,11 @@ struct DirectionEstimator {
     }
 
     /// Adds a damaged packet. Only its time is used.
-    mutating func addDamaged(at time: Duration?, channel: UInt8?, length: Int, phy: LinkLayerFacts.PHY) {
+    mutating func addDamaged(at time: Duration?, channel: UInt8?, length: Int, phy: LinkLayerInfo.PHY) {
         end(begin(time, channel, length, phy), time, isDamaged: true)
     }
 
-    private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerFacts.PHY)
+    private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerInfo.PHY)
         -> Timing
     {
         let timing = timing(time, channel, length, phy)
@@ -140,7 +140,7 @@ struct DirectionEstimator {
         case unknown
     }
 
-    private func timing(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerFacts.PHY)
+    private func timing(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerInfo.PHY)
         -> Timing
     {
         if let channel, let lastChannel, channel != lastChannel { return .eventStart }
@@ -159,12 +159,12 @@ struct DirectionEstimator {
         return .unknown
     }
 
-    private func isResponse(_ microseconds: Int, _ length: Int, _ phy: LinkLayerFacts.PHY) -> Bool {
+    private func isResponse(_ microseconds: Int, _ length: Int, _ phy: LinkLayerInfo.PHY) -> Bool {
         abs(microseconds - Self.airtime(lastLength, phy) - Self.interframeSpace) <= Self.tolerance
             || abs(microseconds - Self.airtime(length, phy) - Self.interframeSpace) <= Self.tolerance
     }
 
-    private func isAfterOneMissed(_ microseconds: Int, _ phy: LinkLayerFacts.PHY) -> Bool {
+    private func isAfterOneMissed(_ microseconds: Int, _ phy: LinkLayerInfo.PHY) -> Bool {
         abs(microseconds - Self.airtime(lastLength, phy) - Self.airtime(0, phy) - 2 * Self.interframeSpace) <= Self
             .tolerance / 2
     }
@@ -176,7 +176,7 @@ struct DirectionEstimator {
 
     /// The time on the air in microseconds.
     /// - Parameter length: the payload in bytes, without preamble, access address, header and CRC.
-    static func airtime(_ length: Int, _ phy: LinkLayerFacts.PHY) -> Int {
+    static func airtime(_ length: Int, _ phy: LinkLayerInfo.PHY) -> Int {
         switch phy {
         case .le1M: 80 + 8 * length
         case .le2M: 44 + 4 * length

@@ -35,7 +35,7 @@ package struct CaptureFill: Sendable {
             do {
                 try reader.read(&file, isLast: index == parts.count - 1)
             } catch let error as CaptureError {
-                guard file.facts.packets > 0 else { throw CaptureFileError(path: part.name, sentence: "\(error)") }
+                guard file.info.packets > 0 else { throw CaptureFileError(path: part.name, sentence: "\(error)") }
                 remarks.append("\(part.name): \(error)")
             }
         }

@@ -23,15 +23,15 @@ enum ContentProbe: Equatable {
         }
         var probe = CaptureReader()
         var packets = 0, first: Duration?
-        var order: CaptureOrder { CaptureOrder(kind: packets > 0 ? probe.facts.format : nil, first: first) }
+        var order: CaptureOrder { CaptureOrder(kind: packets > 0 ? probe.info.format : nil, first: first) }
         do {
             _ = try probe.read(head.span.bytes, isLast: isLast || head.count >= Self.longestHead) { packet, _ in
                 packets += 1
                 if let time = packet.time, time.wholeSeconds >= CaptureOrder.earliest { first = first ?? time }
             }
-            self = probe.facts.format == nil ? .undecided : .capture(packets: packets, order)
+            self = probe.info.format == nil ? .undecided : .capture(packets: packets, order)
         } catch let error as CaptureError {
-            if probe.facts.format != nil {
+            if probe.info.format != nil {
                 self = .capture(packets: packets, order)
             } else if error.kind != .unrecognised {
                 self = .unsupported(error.sentence)

@@ -28,7 +28,7 @@ struct ObservedTransfer {
     var handle: UInt16
     /// The type of the characteristic or descriptor, if known.
     var uuid: BluetoothUUID?
-    var kind: ValueFacts.Kind
+    var kind: ValueInfo.Kind
     var bytes: [UInt8]
     var frame: Int
     var time: Duration?
@@ -83,9 +83,9 @@ final class ConversationReader {
 
     var peers: [BottlePeer] { peerStore.all }
 
-    func addNames(from head: CaptureFileFacts) {
-        for (address, name) in head.names { peerStore.update(name: name, of: address) }
-        if head.names.isEmpty, let name = head.name { peerStore.unaddressedName = name }
+    func addNames(from info: CaptureFileInfo) {
+        for (address, name) in info.names { peerStore.update(name: name, of: address) }
+        if info.names.isEmpty, let name = info.name { peerStore.unaddressedName = name }
     }
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
@@ -315,7 +315,7 @@ final class ConversationReader {
     @inline(__always)
     private func value(
         _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
-        _ kind: ValueFacts.Kind
+        _ kind: ValueInfo.Kind
     ) throws {
         report(bytes, handle, side, observation, kind)
         try interpret(bytes, of: handle, side, observation)
@@ -324,7 +324,7 @@ final class ConversationReader {
     @inline(__always)
     private func report(
         _ bytes: RawSpan, _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
-        _ kind: ValueFacts.Kind
+        _ kind: ValueInfo.Kind
     ) {
         guard let onValue else { return }
         onValue(
@@ -387,7 +387,7 @@ final class ConversationReader {
 
     private func write(
         _ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
-        _ kind: ValueFacts.Kind
+        _ kind: ValueInfo.Kind
     ) throws {
         report(bytes.span.bytes, handle, side, observation, kind)
         switch side.role(of: handle, given) {

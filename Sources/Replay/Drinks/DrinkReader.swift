@@ -55,7 +55,7 @@ package final class DrinkReader {
     package func read(_ file: inout CaptureFile, isLast: Bool = true, _ onEvent: (ConversationEvent) -> Void = { _ in })
         throws
     {
-        file.onHead = addNames(from:)
+        file.onHeader = addNames(from:)
         // Local variables, because the runtime would check each access to a stored property.
         var log = log, reader: ConversationReader?
         var failure: (any Error)?
@@ -89,7 +89,7 @@ package final class DrinkReader {
         if hasFilter { gate.start(at: time) }
     }
 
-    package func addNames(from head: CaptureFileFacts) { (conversation ?? makeConversation()).addNames(from: head) }
+    package func addNames(from info: CaptureFileInfo) { (conversation ?? makeConversation()).addNames(from: info) }
 
     /// Ends the capture (even after an error), and delivers incomplete data. Another capture can follow.
     package func finishCapture() throws {

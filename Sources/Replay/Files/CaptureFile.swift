@@ -6,11 +6,11 @@ import Glibc
 package struct CaptureFile {
     /// The path as the user wrote it; `-` is standard input.
     package let path: String
-    package private(set) var facts = CaptureFileFacts()
+    package private(set) var info = CaptureFileInfo()
     /// Called during reading, with the bytes read so far and the size of the file (`nil` for a pipe).
     package var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
     /// Called with the names and addresses of a text capture: before the first packet, and when more follow.
-    package var onHead: ((CaptureFileFacts) -> Void)?
+    package var onHeader: ((CaptureFileInfo) -> Void)?
     /// Waits for more bytes at the end of a growing file.
     package var growth: FileGrowth?
 
@@ -28,14 +28,14 @@ package struct CaptureFile {
     /// - Throws: `CaptureError` after everything before the error was delivered; `CaptureFileError` if the file cannot
     ///   be opened or read; or the error of `body`.
     package mutating func forEachPacket(_ body: PacketBody) throws {
-        let onHead = onHead
-        try forEachPacket(reportsHeader: onHead != nil, { onHead?($0) }, body)
+        let onHeader = onHeader
+        try forEachPacket(reportsHeader: onHeader != nil, { onHeader?($0) }, body)
     }
 
     /// Reads the file with a non-escaping header callback, so that the runtime does not check accesses to variables
     /// that the closures share.
     mutating func forEachPacket(
-        reportsHeader: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: PacketBody
+        reportsHeader: Bool = true, _ onHeader: (CaptureFileInfo) -> Void, _ body: PacketBody
     ) throws {
         let file = try source ?? Self.open(path), descriptor = file.descriptor
         var status = stat()
@@ -46,7 +46,7 @@ package struct CaptureFile {
         let size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
 
         var reader = CaptureReader()
-        defer { facts = reader.facts }
+        defer { info = reader.info }
         var window = [UInt8](repeating: 0, count: Self.windowSize)
         var filled = 0, total = 0, isLast = false
         while !isLast {
@@ -64,9 +64,9 @@ package struct CaptureFile {
             }
             filled += count
             total += count
-            if reportsHeader { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, head) }
+            if reportsHeader { readHeader(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, onHeader) }
             let consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
-            facts = reader.facts
+            info = reader.info
             window.withUnsafeMutableBytes { buffer in
                 guard consumed > 0, let base = buffer.baseAddress else { return }
                 memmove(base, base + consumed, filled - consumed)
@@ -104,7 +104,7 @@ package struct CaptureFile {
         continuing log: inout LogState, continuesNumbers: Bool = true, onBegin: () throws -> Void = {},
         onPacket: (CapturePacket) -> Void = { _ in }, _ body: ConversationHandler
     ) throws -> CaptureError? {
-        let onHead = onHead
+        let onHeader = onHeader
         var hasStarted = false, earlierPackets = 0
         func begin(_ packet: CapturePacket?) throws {
             hasStarted = true
@@ -116,10 +116,10 @@ package struct CaptureFile {
             try onBegin()
         }
         do {
-            try forEachPacket(reportsHeader: onHead != nil) { head in
+            try forEachPacket(reportsHeader: onHeader != nil) { info in
                 // A text capture has its names before its first packet.
                 if !hasStarted { try? begin(nil) }
-                onHead?(head)
+                onHeader?(info)
             } _: { packet, bytes in
                 if !hasStarted { try begin(packet) }
                 var packet = packet
@@ -162,16 +162,16 @@ package struct CaptureFile {
     }
 
     /// Reads the names in the window of a text capture before its packets. The later reading reports errors.
-    private func readHead(
-        _ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHead: (CaptureFileFacts) -> Void
+    private func readHeader(
+        _ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHeader: (CaptureFileInfo) -> Void
     ) {
-        if let level = reader.facts.format?.level, level != .text { return }
+        if let level = reader.info.format?.level, level != .text { return }
         var probe = reader
         _ = try? probe.read(window, isLast: isLast) { _, _ in }
-        guard probe.facts.format?.level == .text,
-            probe.facts.names != reader.facts.names || probe.facts.name != reader.facts.name
+        guard probe.info.format?.level == .text,
+            probe.info.names != reader.info.names || probe.info.name != reader.info.name
         else { return }
-        onHead(probe.facts)
+        onHeader(probe.info)
     }
 }
 

@@ -27,7 +27,7 @@ package struct ResponseScript: Sendable {
         var log = LogState(), readingError: String?, failure: String?
         for part in parts {
             var file = CaptureFile(part)
-            file.onHead = { builder.addNames(from: $0) }
+            file.onHeader = { builder.addNames(from: $0) }
             builder.name = part.name
             let error = try file.readEvents(continuing: &log, onBegin: { try builder.beginFile() }) {
                 try builder.receive($0, $1)
@@ -108,7 +108,7 @@ private final class ScriptBuilder {
         conversation = reader
     }
 
-    func addNames(from head: CaptureFileFacts) { conversation?.addNames(from: head) }
+    func addNames(from info: CaptureFileInfo) { conversation?.addNames(from: info) }
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         if case .disconnected(let connection, _) = event { openRequests[connection.id] = nil }

@@ -54,7 +54,7 @@ package final class CaptureContent {
     package var connections: [ConnectionStatistics] {
         statistics.connections.filter { $0.counts.pdus > 0 || $0.sawBeginning || $0.hasEnded || $0.isEncrypted }
     }
-    package private(set) var facts = CaptureFileFacts()
+    package private(set) var info = CaptureFileInfo()
     package private(set) var readingError: String?
     package private(set) var packets = 0
     /// The times of the first and the last packet, since 1970.
@@ -97,9 +97,9 @@ package final class CaptureContent {
                     bottle: delivery.bottle.label))
         }
         var times: (first: Duration?, last: Duration?), packets = 0
-        file.onHead = { [statistics] head in
-            statistics.addNames(from: head)
-            reader.addNames(from: head)
+        file.onHeader = { [statistics] info in
+            statistics.addNames(from: info)
+            reader.addNames(from: info)
         }
         readingError = try file.readEvents { packet in
             packets += 1
@@ -111,7 +111,7 @@ package final class CaptureContent {
             try statistics.receive(event, bytes)
             try reader.receive(event, bytes)
         }?.description
-        (facts, self.packets) = (file.facts, packets)
+        (info, self.packets) = (file.info, packets)
         (firstTime, lastTime) = times
         statistics.finish()
         // At the end of the capture, peers without evidence for a bottle are dropped.

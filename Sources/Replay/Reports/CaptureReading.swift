@@ -46,8 +46,8 @@ package struct CaptureReading: Sendable, Equatable {
                 error = caught.description
             }
             errors.append(error)
-            packets += file.facts.packets
-            format = format ?? file.facts.format
+            packets += file.info.packets
+            format = format ?? file.info.format
         }
         let bottles = reader.peers.filter(\.isBottle).map { $0.address?.description ?? "?" }.joined(separator: " ")
         try reader.finishCapture()

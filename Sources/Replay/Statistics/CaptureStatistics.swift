@@ -75,7 +75,7 @@ package final class CaptureStatistics {
     /// - Throws: as `CaptureFile.forEachEvent`, after everything before the error was counted.
     package func read(_ file: inout CaptureFile, onPacket: (CapturePacket) -> Void = { _ in }) throws {
         defer { finish() }
-        file.onHead = addNames(from:)
+        file.onHeader = addNames(from:)
         try file.forEachEvent { packet in
             onPacket(packet)
             start(at: packet.time)
@@ -86,7 +86,7 @@ package final class CaptureStatistics {
 
     func start(at time: Duration?) { gate.start(at: time) }
 
-    package func addNames(from head: CaptureFileFacts) { conversation.addNames(from: head) }
+    package func addNames(from info: CaptureFileInfo) { conversation.addNames(from: info) }
 
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {

@@ -60,7 +60,7 @@ package final class CaptureWatch {
         try reassembler.receive(packet, bytes) { try handle($0, $1, at: packet.time) }
     }
 
-    package func addNames(from head: CaptureFileFacts) { reader.addNames(from: head) }
+    package func addNames(from info: CaptureFileInfo) { reader.addNames(from: info) }
 
     /// Ends the input, and prints the drinks that were held until their device was known.
     package func finish() throws {
