@@ -1,8 +1,5 @@
 package import Bluetooth
 
-/// Receives a packet and its bytes. The bytes are valid only during the call.
-package typealias PacketBody = (CapturePacket, RawSpan) throws -> Void
-
 /// Reads a capture of any format as a stream: bytes in, packets out. Memory use does not depend on the file size.
 ///
 /// The caller keeps a window of the file, calls `read(_:isLast:_:)` with it, removes the consumed bytes and appends new
@@ -30,7 +27,7 @@ package struct CaptureReader {
     ///   - body: called for each record in order.
     /// - Returns: the number of consumed bytes.
     /// - Throws: `CaptureError`, once, after everything before it was delivered; or the error of `body`.
-    package mutating func read(_ window: RawSpan, isLast: Bool, _ body: PacketBody) throws -> Int {
+    package mutating func read(_ window: RawSpan, isLast: Bool, _ body: PacketSink) throws -> Int {
         guard !hasFailed else { return window.byteCount }
         guard var current = try parser ?? Self.sniff(window, isLast: isLast) else { return 0 }
         parser = nil
@@ -71,7 +68,7 @@ protocol FormatParser: Sendable {
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff
     init()
     /// See `CaptureReader.read`. `info.offset` is the offset of the window in the file.
-    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketSink) throws -> Int
 }
 
 /// The result of checking a file's first bytes for one format; `undecided` if more bytes are needed.

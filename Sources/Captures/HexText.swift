@@ -40,7 +40,7 @@ struct HexTextParser: LineParser {
         }
     }
 
-    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         var rest = line.text
         guard let first = rest.takeWord() else { return }
         // `takeWord` returns `name:WaterH` (without a space) as one word.

@@ -4,7 +4,7 @@ package import Bluetooth
 
 extension CapturePacket {
     /// H4: one type byte (1 command, 2 ACL, 3 SCO, 4 event, 5 ISO), then the packet.
-    func deliverH4(_ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    func deliverH4(_ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         guard data.byteCount >= 1, (1...5).contains(data.u8(0)) else {
             return try deliverUnread(data, info: &info, body)
         }
@@ -37,7 +37,7 @@ extension CapturePacket {
     }
 
     /// Parses the header of a pcap link type, and delivers the packet without it.
-    func deliver(_ linkType: LinkType, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    func deliver(_ linkType: LinkType, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         var packet = self
         switch linkType {
         case .h4:
@@ -68,7 +68,7 @@ extension CapturePacket {
     }
 
     /// Delivers a packet that is too short for its header, or of an unsupported link type.
-    func deliverUnread(_ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    func deliverUnread(_ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         info.unreadableRecords += 1
         try body(self, data)
     }
@@ -190,7 +190,7 @@ private enum NordicHeader {
 /// 1.0.10, and Ubertooth's `ubertooth.c`.
 private enum PPIHeader {
     static func deliver(
-        _ packet: CapturePacket, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody
+        _ packet: CapturePacket, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketSink
     ) throws {
         guard data.byteCount >= 8, data.u8(0) == 0, case let end = Int(data.u16(2, bigEndian: false)), end >= 8,
             end <= data.byteCount

@@ -143,7 +143,7 @@ struct MonitorTextParser: LineParser {
         return (end.map { text[...$0] } ?? "", start != nil)
     }
 
-    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         endsWithLineBreak = line.isComplete
         let plain = Self.withoutColours(line.text), field = Self.field(plain)
         if let first = Head(plain) {
@@ -156,7 +156,7 @@ struct MonitorTextParser: LineParser {
         }
     }
 
-    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         if !endsWithLineBreak, case .acl? = head?.kind, fields.opcode != nil, fields.pdu == nil {
             throw CaptureError(
                 .truncated, at: start,
@@ -168,7 +168,7 @@ struct MonitorTextParser: LineParser {
         }
     }
 
-    private mutating func deliver(info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    private mutating func deliver(info: inout CaptureFileInfo, _ body: PacketSink) throws {
         guard let head else { return }
         self.head = nil
         if head.time != nil, !head.hasDate {

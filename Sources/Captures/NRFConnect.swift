@@ -44,7 +44,7 @@ struct NRFConnectParser: LineParser {
         info.addRemark("the log has no time zone: its times are read as UTC")
     }
 
-    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         guard let entry = Entry(line.text) else { return parseHeader(line.text, info: &info) }
         expectsDevice = false
         if !hasDate { info.addRemark("the log has no date: its times are shown as of 1970-01-01") }
@@ -232,7 +232,7 @@ struct EmbeddedLogParser: FormatParser {
         }
     }
 
-    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int {
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketSink) throws -> Int {
         try log.read(window, isLast: isLast, info: &info, body)
     }
 }

@@ -52,7 +52,7 @@ struct PcapngParser: FormatParser {
         }
     }
 
-    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int {
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketSink) throws -> Int {
         var at = min(bytesToSkip, window.byteCount)
         bytesToSkip -= at
         while bytesToSkip == 0, window.byteCount - at >= 12 {
@@ -155,7 +155,7 @@ struct PcapngParser: FormatParser {
     }
 
     private mutating func readPacket(
-        _ type: UInt32, _ block: RawSpan, at start: Int, info: inout CaptureFileInfo, _ body: PacketBody
+        _ type: UInt32, _ block: RawSpan, at start: Int, info: inout CaptureFileInfo, _ body: PacketSink
     ) throws {
         let headLength = type == 3 ? 4 : 20, number = info.packets + 1
         guard block.byteCount >= headLength else {

@@ -7,11 +7,11 @@ protocol RecordParser: FormatParser {
     mutating func begin(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo)
     /// The length of a record in bytes, with its header. - Throws: if no record can have this length.
     func length(_ window: RawSpan, at: Int, info: CaptureFileInfo) throws -> Int
-    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketSink) throws
 }
 
 extension RecordParser {
-    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int {
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketSink) throws -> Int {
         var at = 0
         if info.format == nil {
             guard window.byteCount >= Self.headerLength else { return 0 }
@@ -110,7 +110,7 @@ struct BtsnoopParser: RecordParser {
         try checked(window.u32(at + 4, bigEndian: true), at: at, info: info)
     }
 
-    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         let flags = window.u32(at + 8, bigEndian: true)
         // A time that does not fit in 64 bits of microseconds since 1970 is treated as missing.
         let (time, overflow) = window.i64(at + 16, bigEndian: true).subtractingReportingOverflow(Self.epoch)
@@ -176,7 +176,7 @@ struct PcapParser: RecordParser {
         try checked(window.u32(at + 8, bigEndian: isBigEndian), at: at, info: info)
     }
 
-    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         let packet = CapturePacket(
             number: info.packets,
             time: Duration(
@@ -247,7 +247,7 @@ struct PacketLoggerParser: RecordParser {
         return try checked(length, at: at, info: info) - Self.recordHeaderLength + 4
     }
 
-    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         var packet = CapturePacket(
             number: info.packets,
             time: Duration(

@@ -5,9 +5,9 @@ protocol LineParser: FormatParser {
     static var format: CaptureFormat { get }
     mutating func begin(info: inout CaptureFileInfo)
     /// Parses one line. - Throws: `MalformedLine` if the line is invalid.
-    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketSink) throws
     /// Delivers the last packet. - Parameter end: the file offset of the end.
-    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketSink) throws
 }
 
 /// A line of a text capture, without its line break.
@@ -28,9 +28,9 @@ struct MalformedLine: Error {
 
 extension LineParser {
     mutating func begin(info: inout CaptureFileInfo) { info.linkTypes = [Self.format.linkType] }
-    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws {}
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketSink) throws {}
 
-    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketBody) throws -> Int {
+    mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketSink) throws -> Int {
         var at = 0
         if info.format == nil {
             info.format = Self.format

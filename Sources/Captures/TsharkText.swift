@@ -137,7 +137,7 @@ struct HexDumpParser: LineParser {
         }
     }
 
-    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         switch Line(line.text) {
         case .offset where isReassembled: break
         case .offset(let offset, let dump):
@@ -178,7 +178,7 @@ struct HexDumpParser: LineParser {
         }
     }
 
-    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
         guard packet.count >= needed || packet.isEmpty else {
             throw CaptureError.truncated(record: info.packets + 1, start: start, end: end, needed: needed)
@@ -200,7 +200,7 @@ struct HexDumpParser: LineParser {
 
     private mutating func begin(
         _ direction: TrafficDirection?, _ time: Duration?, _ lineOffset: Int, info: inout CaptureFileInfo,
-        _ body: PacketBody
+        _ body: PacketSink
     ) throws {
         try deliver(info: &info, body)
         (self.direction, self.time, start) = (direction, time, lineOffset)
@@ -214,7 +214,7 @@ struct HexDumpParser: LineParser {
         }
     }
 
-    private mutating func deliver(info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    private mutating func deliver(info: inout CaptureFileInfo, _ body: PacketSink) throws {
         guard !packet.isEmpty else { return }
         info.packets += 1
         let needed = HCIPacketType.length(ofH4: packet[...]) ?? packet.count
@@ -267,7 +267,7 @@ struct TsharkJSONParser: LineParser {
 
     mutating func begin(info: inout CaptureFileInfo) {}
 
-    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    mutating func finish(end: Int, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         guard isClosed else {
             throw CaptureError(
                 .truncated, at: end,
@@ -283,7 +283,7 @@ struct TsharkJSONParser: LineParser {
         }
     }
 
-    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketBody) throws {
+    mutating func parse(_ line: TextLine, info: inout CaptureFileInfo, _ body: PacketSink) throws {
         if expectsRaw {
             expectsRaw = false
             guard let bytes = Self.quoted(line.text)?.hexBytes else {
@@ -335,7 +335,7 @@ struct TsharkJSONParser: LineParser {
     ]
 
     private mutating func deliver(
-        _ raw: [UInt8], _ protocols: String, info: inout CaptureFileInfo, _ body: PacketBody
+        _ raw: [UInt8], _ protocols: String, info: inout CaptureFileInfo, _ body: PacketSink
     ) throws {
         // Use the packet number of tshark, because a display filter leaves gaps.
         info.packets = max(info.packets + 1, number)

@@ -181,7 +181,7 @@ private final class ConversationWriter {
         conversation.onValue = { [unowned self] in values.append($0) }
     }
 
-    func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: PacketBody) throws {
+    func receive(_ event: ConversationEvent, _ bytes: RawSpan, time: Duration?, _ emit: PacketSink) throws {
         frame += 1
         guard synthesiser == nil else {
             try synthesiser?.receive(event, bytes, frame: frame, time: time, emit)
@@ -197,7 +197,7 @@ private final class ConversationWriter {
     }
 
     /// Writes an advertisement with a device's name, at the time of a packet.
-    func writeName(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: PacketBody) throws {
+    func writeName(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: PacketSink) throws {
         let name = name.utf8.prefix(29)
         let data = [UInt8(1 + name.count), 0x09] + name
         let advertiser = ObservedAdvertiser(
@@ -205,14 +205,14 @@ private final class ConversationWriter {
         try receive(.advertised(advertiser), data.span.bytes, time: packet.time, emit)
     }
 
-    func finish(_ emit: PacketBody) throws {
+    func finish(_ emit: PacketSink) throws {
         guard synthesiser == nil else { return }
         try conversation.finish()
         try flush(emit)
     }
 
     private func emitConnection(
-        _ isStart: Bool, _ connection: ObservedConnection, _ time: Duration?, _ emit: PacketBody
+        _ isStart: Bool, _ connection: ObservedConnection, _ time: Duration?, _ emit: PacketSink
     ) throws {
         try emit(
             CapturePacket(
@@ -220,7 +220,7 @@ private final class ConversationWriter {
                 content: .connection(isStart: isStart, peer: connection.peer)), RawSpan())
     }
 
-    private func flush(_ emit: PacketBody) throws {
+    private func flush(_ emit: PacketSink) throws {
         let all = values
         values = []
         // A text capture has one server per connection: the peer, or the capturing host if that is the bottle.

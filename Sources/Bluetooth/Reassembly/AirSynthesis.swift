@@ -19,8 +19,7 @@ struct AirSynthesis {
     }
     private var bearers: [Int: Bearer] = [:]
 
-    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: PacketHandler) rethrows
-    {
+    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: PacketSink) rethrows {
         let bearer = begin(connection)
         // Without an address there is no CONNECT_IND, as in a capture that starts within a connection.
         guard let peer = connection.peer else { return }
@@ -38,7 +37,7 @@ struct AirSynthesis {
     }
 
     /// Emits an ADV_IND on channel 37. Data that do not fit are dropped, but not the name.
-    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: PacketHandler) rethrows {
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: PacketSink) rethrows {
         let payload = advertiser.address.littleEndian + data
         try emitPacket(
             Self.advertisingAccessAddress,
@@ -47,7 +46,7 @@ struct AirSynthesis {
             CapturePacket(number: advertiser.frame, time: advertiser.time, direction: nil, content: .unknown), emit)
     }
 
-    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: PacketHandler) rethrows {
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: PacketSink) rethrows {
         if bearers[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let direction = att.direction(of: pdu)
         let frame = BasicFrames.frame(pdu.withUnsafeBytes { Array($0) })
@@ -62,7 +61,7 @@ struct AirSynthesis {
     }
 
     mutating func disconnect(
-        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: PacketHandler
+        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: PacketSink
     ) rethrows {
         guard bearers[connection.id] != nil else { return }
         // LL_TERMINATE_IND.
@@ -72,7 +71,7 @@ struct AirSynthesis {
 
     private mutating func exchange(
         _ id: Int, kind: UInt8, _ payload: [UInt8], _ direction: TrafficDirection, frame: Int, time: Duration?,
-        _ emit: PacketHandler
+        _ emit: PacketSink
     ) rethrows {
         guard var bearer = bearers[id] else { return }
         bearer.channel = (bearer.channel + Self.hop) % 37
@@ -103,7 +102,7 @@ struct AirSynthesis {
 
     private func emitPacket(
         _ accessAddress: UInt32, _ pdu: [UInt8], seed: UInt32, rfChannel: UInt8, _ packet: CapturePacket,
-        _ emit: PacketHandler
+        _ emit: PacketSink
     ) rethrows {
         let bytes = accessAddress.littleEndianBytes(4) + pdu + CRC24.of(pdu.span.bytes, seed: seed).littleEndianBytes(3)
         var packet = packet

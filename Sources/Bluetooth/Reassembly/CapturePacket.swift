@@ -31,7 +31,7 @@ package struct CapturePacket: Sendable, Hashable {
 }
 
 /// Receives a packet with its bytes, which are borrowed for the call.
-package typealias PacketHandler = (CapturePacket, RawSpan) throws -> Void
+package typealias PacketSink = (CapturePacket, RawSpan) throws -> Void
 
 package enum PacketContent: Sendable, Hashable {
     case hci(HCIPacketType)

@@ -19,7 +19,7 @@ package struct ConversationSynthesiser {
     ///   - frame, time: the record number and time of `connected` and `disconnected`. Other events contain theirs.
     ///   - emit: called for each packet with its bytes.
     package mutating func receive(
-        _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?, _ emit: PacketHandler
+        _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?, _ emit: PacketSink
     ) rethrows {
         switch (target, event) {
         case (.hci, .connected(let connection)): try hci.connect(connection, frame: frame, time: time, emit)

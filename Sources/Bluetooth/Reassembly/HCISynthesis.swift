@@ -9,8 +9,7 @@ struct HCISynthesis {
     private var handles: [Int: UInt16] = [:]
     private var next: UInt16 = 0x0040
 
-    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: PacketHandler) rethrows
-    {
+    mutating func connect(_ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: PacketSink) rethrows {
         let handle = handle(connection)
         // Without an address there is no event, as in a capture that starts within a connection.
         guard let peer = connection.peer else { return }
@@ -22,7 +21,7 @@ struct HCISynthesis {
             CapturePacket(number: frame, time: time, direction: .received, content: .hci(.event)), event.span.bytes)
     }
 
-    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: PacketHandler) rethrows {
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: PacketSink) rethrows {
         if handles[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let handle = handle(att.connection)
         let direction = att.direction(of: pdu)
@@ -41,7 +40,7 @@ struct HCISynthesis {
     }
 
     mutating func disconnect(
-        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: PacketHandler
+        _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?, _ emit: PacketSink
     ) rethrows {
         guard let handle = handles.removeValue(forKey: connection.id) else { return }
         let event: [UInt8] = [0x05, 4, 0x00] + handle.littleEndianBytes(2) + [reason ?? Self.endReason]
@@ -50,7 +49,7 @@ struct HCISynthesis {
     }
 
     /// Emits an LE Advertising Report event with one report (Core 5.4, Vol 4 Part E, 7.7.65.2).
-    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: PacketHandler) rethrows {
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: PacketSink) rethrows {
         var event: [UInt8] = [
             0x3E, UInt8(12 + data.count), 0x02, 0x01, advertiser.isScanResponse ? 4 : 0, advertiser.isRandom ? 1 : 0,
         ]

@@ -27,7 +27,7 @@ package struct CaptureFile {
     /// Reads the file from its start. The bytes are valid only during a call of `body`.
     /// - Throws: `CaptureError` after everything before the error was delivered; `CaptureFileError` if the file cannot
     ///   be opened or read; or the error of `body`.
-    package mutating func forEachPacket(_ body: PacketBody) throws {
+    package mutating func forEachPacket(_ body: PacketSink) throws {
         let onHeader = onHeader
         try forEachPacket(reportsHeader: onHeader != nil, { onHeader?($0) }, body)
     }
@@ -35,7 +35,7 @@ package struct CaptureFile {
     /// Reads the file with a non-escaping header callback, so that the runtime does not check accesses to variables
     /// that the closures share.
     mutating func forEachPacket(
-        reportsHeader: Bool = true, _ onHeader: (CaptureFileInfo) -> Void, _ body: PacketBody
+        reportsHeader: Bool = true, _ onHeader: (CaptureFileInfo) -> Void, _ body: PacketSink
     ) throws {
         let file = try source ?? Self.open(path), descriptor = file.descriptor
         var status = stat()
