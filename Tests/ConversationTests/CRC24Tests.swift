@@ -20,15 +20,15 @@ import Testing
             let crc = bytes.u24(4 + length)
             let accessAddress = bytes.u32(0)
             if accessAddress == ConversationReassembler.advertisingAccessAddress {
-                if CRC24.of(pdu, seed: CRC24.advertisingInit) == crc {
+                if CRC24.of(pdu, crcInit: CRC24.advertisingInit) == crc {
                     right.advertising += 1
                 } else {
                     wrong.advertising += 1
                 }
                 if pdu.u8(0) & 0x0F == 5 { seeds[pdu.u32(2 + 12)] = pdu.u24(2 + 16) }
             } else if let seed = seeds[accessAddress] {
-                if CRC24.of(pdu, seed: seed) == crc { right.data += 1 } else { wrong.data += 1 }
-                if CRC24.of(pdu, seed: seed) == crc { #expect(CRC24.seed(pdu, crc: crc) == seed) }
+                if CRC24.of(pdu, crcInit: seed) == crc { right.data += 1 } else { wrong.data += 1 }
+                if CRC24.of(pdu, crcInit: seed) == crc { #expect(CRC24.crcInit(of: pdu, crc: crc) == seed) }
             }
         }
         print("CRC right: \(right), wrong: \(wrong)")
@@ -37,14 +37,14 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `the CRC seed is derived from packets`(randomSeed: UInt64) {
+    func `CRCInit is derived from packets`(randomSeed: UInt64) {
         var random = SeededGenerator(seed: randomSeed)
         for _ in 0..<200 {
             let pdu = (0..<Int.random(in: 2...60, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
             }
             let seed = UInt32.random(in: 0...0xFF_FFFF, using: &random)
-            let crc = CRC24.of(pdu.span.bytes, seed: seed)
-            #expect(CRC24.seed(pdu.span.bytes, crc: crc) == seed)
+            let crc = CRC24.of(pdu.span.bytes, crcInit: seed)
+            #expect(CRC24.crcInit(of: pdu.span.bytes, crc: crc) == seed)
         }
     }
 }

@@ -60,7 +60,7 @@ enum Air {
         info: LinkLayerInfo = .init(), isDamaged: Bool = false
     ) -> TestPacket {
         let pdu = [header, UInt8(bytes(payload).count)] + bytes(payload)
-        let crc = CRC24.of(pdu.span.bytes, seed: seed) ^ (isDamaged ? 0x10 : 0)
+        let crc = CRC24.of(pdu.span.bytes, crcInit: seed) ^ (isDamaged ? 0x10 : 0)
         return (
             CapturePacket(number: 1, time: time, direction: direction, content: .linkLayer(info)),
             le(accessAddress) + pdu + Array(le(crc).prefix(3))
@@ -82,7 +82,7 @@ enum Air {
         return (
             CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(.init())),
             le(ConversationReassembler.advertisingAccessAddress) + pdu
-                + Array(le(CRC24.of(pdu.span.bytes, seed: CRC24.advertisingInit)).prefix(3))
+                + Array(le(CRC24.of(pdu.span.bytes, crcInit: CRC24.advertisingInit)).prefix(3))
         )
     }
 

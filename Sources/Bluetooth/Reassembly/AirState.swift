@@ -1,8 +1,8 @@
 /// The state of a connection on the air: direction, retransmissions, CRC and encryption.
 struct AirState {
     /// The initial value of the CRC: from CONNECT_IND, or derived from two packets that agree.
-    var seed: UInt32?
-    private var candidate: (seed: UInt32, header: UInt16)?
+    var crcInit: UInt32?
+    private var candidate: (crcInit: UInt32, header: UInt16)?
 
     var isEncrypted = false
     /// Whether an encrypted payload was reported.
@@ -17,9 +17,9 @@ struct AirState {
     private var lastReceived = LastPDU()
     var estimator: DirectionEstimator
 
-    init(seed: UInt32? = nil) {
-        self.seed = seed
-        estimator = DirectionEstimator(sawConnectionStart: seed != nil)
+    init(crcInit: UInt32? = nil) {
+        self.crcInit = crcInit
+        estimator = DirectionEstimator(sawConnectionStart: crcInit != nil)
     }
 
     /// The last data packet of one side. A retransmission has its sequence number and content.
@@ -80,13 +80,13 @@ struct AirState {
     /// Returns `true` if the CRC is known to be wrong. Derives the initial value from packets that agree.
     /// - Parameter pdu: header and payload.
     mutating func isCRCWrong(_ pdu: RawSpan, crc: UInt32) -> Bool {
-        if let seed { return CRC24.of(pdu, seed: seed) != crc }
-        let found = CRC24.seed(pdu, crc: crc)
+        if let crcInit { return CRC24.of(pdu, crcInit: crcInit) != crc }
+        let found = CRC24.crcInit(of: pdu, crc: crc)
         let header = pdu.u16(0)
-        if let candidate, candidate.seed == found {
-            // Identical packets always give the same CRC seed, even a wrong one. Accept it only if a packet with
+        if let candidate, candidate.crcInit == found {
+            // Identical packets always give the same CRCInit, even a wrong one. Accept it only if a packet with
             // another header gives it too.
-            if candidate.header != header { seed = found }
+            if candidate.header != header { crcInit = found }
         } else {
             candidate = (found, header)
         }

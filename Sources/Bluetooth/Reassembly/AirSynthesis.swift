@@ -12,7 +12,7 @@ struct AirSynthesis {
 
     private struct Bearer {
         var accessAddress: UInt32
-        var seed: UInt32
+        var crcInit: UInt32
         /// The value of SN and NESN in the central's next packet. The peripheral's next NESN has the other value.
         var sequenceBit: UInt8 = 0
         var channel: UInt8 = 0
@@ -27,11 +27,11 @@ struct AirSynthesis {
         // CONNECT_IND is type 5; TxAdd and RxAdd mark random addresses.
         let header: UInt8 = 0x05 | (connection.central == nil ? 0x40 : 0) | (connection.isPeerRandom == true ? 0x80 : 0)
         var payload = central.littleEndian + peer.littleEndian
-        payload += bearer.accessAddress.littleEndianBytes(4) + bearer.seed.littleEndianBytes(3)
+        payload += bearer.accessAddress.littleEndianBytes(4) + bearer.crcInit.littleEndianBytes(3)
         // Window 1.25 ms at offset 0; interval 30 ms, latency 0, timeout 5 s; 37 channels; hop; 251–500 ppm.
         payload += [0x01, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, Self.hop]
         try emitPacket(
-            Self.advertisingAccessAddress, [header, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit,
+            Self.advertisingAccessAddress, [header, UInt8(payload.count)] + payload, crcInit: CRC24.advertisingInit,
             rfChannel: 0,
             CapturePacket(number: frame, time: time, direction: nil, content: .unknown), emit)
     }
@@ -42,7 +42,7 @@ struct AirSynthesis {
         try emitPacket(
             Self.advertisingAccessAddress,
             [(advertiser.isScanResponse ? 4 : 0) | (advertiser.isRandom ? 0x40 : 0x00), UInt8(payload.count)] + payload,
-            seed: CRC24.advertisingInit, rfChannel: 0,
+            crcInit: CRC24.advertisingInit, rfChannel: 0,
             CapturePacket(number: advertiser.frame, time: advertiser.time, direction: nil, content: .unknown), emit)
     }
 
@@ -89,22 +89,24 @@ struct AirSynthesis {
         bearer.sequenceBit ^= 1
         bearers[id] = bearer
         try emitPacket(
-            bearer.accessAddress, [centralHeader, UInt8(centralPayload.count)] + centralPayload, seed: bearer.seed,
+            bearer.accessAddress, [centralHeader, UInt8(centralPayload.count)] + centralPayload,
+            crcInit: bearer.crcInit,
             rfChannel: rfChannel,
             CapturePacket(number: frame, time: centralTime, direction: .sent, content: .unknown), emit)
         try emitPacket(
             bearer.accessAddress, [peripheralHeader, UInt8(peripheralPayload.count)] + peripheralPayload,
-            seed: bearer.seed, rfChannel: rfChannel,
+            crcInit: bearer.crcInit, rfChannel: rfChannel,
             CapturePacket(
                 number: frame, time: centralTime.map { $0 + responseDelay }, direction: .received, content: .unknown),
             emit)
     }
 
     private func emitPacket(
-        _ accessAddress: UInt32, _ pdu: [UInt8], seed: UInt32, rfChannel: UInt8, _ packet: CapturePacket,
+        _ accessAddress: UInt32, _ pdu: [UInt8], crcInit: UInt32, rfChannel: UInt8, _ packet: CapturePacket,
         _ emit: PacketSink
     ) rethrows {
-        let bytes = accessAddress.littleEndianBytes(4) + pdu + CRC24.of(pdu.span.bytes, seed: seed).littleEndianBytes(3)
+        let bytes =
+            accessAddress.littleEndianBytes(4) + pdu + CRC24.of(pdu.span.bytes, crcInit: crcInit).littleEndianBytes(3)
         var packet = packet
         packet.content = .linkLayer(.init(rfChannel: rfChannel, isCRCValid: true))
         try emit(packet, bytes.span.bytes)
@@ -120,7 +122,8 @@ struct AirSynthesis {
         while !Self.isAllowed(accessAddress) || usedAddresses.contains(accessAddress) {
             accessAddress = UInt32(truncatingIfNeeded: random.next())
         }
-        let bearer = Bearer(accessAddress: accessAddress, seed: UInt32(truncatingIfNeeded: random.next()) & 0xFF_FFFF)
+        let bearer = Bearer(
+            accessAddress: accessAddress, crcInit: UInt32(truncatingIfNeeded: random.next()) & 0xFF_FFFF)
         bearers[connection.id] = bearer
         return bearer
     }

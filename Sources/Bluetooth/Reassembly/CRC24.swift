@@ -5,9 +5,9 @@ enum CRC24 {
     static let advertisingInit: UInt32 = 0x55_5555
 
     /// The CRC of a link-layer packet's header and payload.
-    /// - Parameter seed: CRCInit as the little-endian number of CONNECT_IND.
-    static func of(_ bytes: RawSpan, seed: UInt32) -> UInt32 {
-        var crc = reversed(seed)
+    /// - Parameter crcInit: CRCInit, the little-endian number of CONNECT_IND.
+    static func of(_ bytes: RawSpan, crcInit: UInt32) -> UInt32 {
+        var crc = reversed(crcInit)
         for index in 0..<bytes.byteCount {
             crc = table[Int((crc ^ UInt32(bytes.u8(index))) & 0xFF)] ^ (crc >> 8)
         }
@@ -15,7 +15,7 @@ enum CRC24 {
     }
 
     /// The initial CRC value that gives these bytes this CRC, calculated by running the register backwards.
-    static func seed(_ bytes: RawSpan, crc: UInt32) -> UInt32 {
+    static func crcInit(of bytes: RawSpan, crc: UInt32) -> UInt32 {
         var state = crc & 0xFF_FFFF
         for index in (0..<bytes.byteCount).reversed() {
             for _ in 0..<8 {

@@ -44,7 +44,7 @@ extension ConversationReassembler {
     private mutating func receiveAdvertising(
         _ packet: CapturePacket, _ info: LinkLayerInfo, _ pdu: RawSpan, crc: UInt32, _ emit: ConversationHandler
     ) rethrows {
-        let isWrong = CRC24.of(pdu, seed: CRC24.advertisingInit) != crc
+        let isWrong = CRC24.of(pdu, crcInit: CRC24.advertisingInit) != crc
         if isDamaged(info, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
         let header = pdu.u8(0), kind = header & 0x0F
         let payload = pdu.extracting(2..<pdu.byteCount)
@@ -88,7 +88,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.peer = payload.address(6)
         table.slots[slot].observed.isPeerRandom = isPeripheralRandom
         table.slots[slot].observed.isCentral = true
-        table.slots[slot].air = AirState(seed: payload.u24(16))
+        table.slots[slot].air = AirState(crcInit: payload.u24(16))
         try emitConnected(slot, emit)
     }
 
@@ -113,7 +113,7 @@ extension ConversationReassembler {
         // The sniffer's CRC result takes precedence. The CRC then only serves to find its initial value.
         let isStated = info.isCRCValid != nil
         let isWrong = table.slots[slot].withAir { air in
-            (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: crc)
+            (!isStated || air.crcInit == nil) && air.isCRCWrong(pdu, crc: crc)
         }
         if isDamaged(info, isWrong: isWrong) {
             table.slots[slot].air?.estimator.addDamaged(
