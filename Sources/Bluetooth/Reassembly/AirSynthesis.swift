@@ -56,7 +56,7 @@ struct AirSynthesis {
             // The last part has the PDU's time, each other part one interval less.
             let time = att.time.map { $0 - Self.interval * (starts.count - 1 - index) }
             try exchange(
-                att.connection.id, kind: start == 0 ? 2 : 1, part, direction, frame: att.frame, time: time, emit)
+                att.connection.id, llid: start == 0 ? 2 : 1, part, direction, frame: att.frame, time: time, emit)
         }
     }
 
@@ -65,12 +65,12 @@ struct AirSynthesis {
     ) rethrows {
         guard bearers[connection.id] != nil else { return }
         // LL_TERMINATE_IND.
-        try exchange(connection.id, kind: 3, [0x02, reason ?? Self.endReason], .sent, frame: frame, time: time, emit)
+        try exchange(connection.id, llid: 3, [0x02, reason ?? Self.endReason], .sent, frame: frame, time: time, emit)
         bearers[connection.id] = nil
     }
 
     private mutating func exchange(
-        _ id: Int, kind: UInt8, _ payload: [UInt8], _ direction: TrafficDirection, frame: Int, time: Duration?,
+        _ id: Int, llid: UInt8, _ payload: [UInt8], _ direction: TrafficDirection, frame: Int, time: Duration?,
         _ emit: PacketSink
     ) rethrows {
         guard var bearer = bearers[id] else { return }
@@ -78,14 +78,14 @@ struct AirSynthesis {
         let rfChannel = bearer.channel + (bearer.channel <= 10 ? 1 : 2)
         let isSent = direction == .sent
         // An empty packet has LLID 1, like a continuation.
-        let (centralKind, centralPayload): (UInt8, [UInt8]) = isSent ? (kind, payload) : (1, [])
-        let (peripheralKind, peripheralPayload): (UInt8, [UInt8]) = isSent ? (1, []) : (kind, payload)
+        let (centralLLID, centralPayload): (UInt8, [UInt8]) = isSent ? (llid, payload) : (1, [])
+        let (peripheralLLID, peripheralPayload): (UInt8, [UInt8]) = isSent ? (1, []) : (llid, payload)
         let responseDelay = Duration.microseconds(
             DirectionEstimator.airtime(centralPayload.count, .le1M) + DirectionEstimator.interframeSpace)
         let centralTime = time.map { isSent ? $0 : $0 - responseDelay }
         // Bits: LLID, NESN (2), SN (3). The central's two are equal, the peripheral's differ.
-        let centralHeader = centralKind | bearer.sequenceBit << 2 | bearer.sequenceBit << 3
-        let peripheralHeader = peripheralKind | (bearer.sequenceBit ^ 1) << 2 | bearer.sequenceBit << 3
+        let centralHeader = centralLLID | bearer.sequenceBit << 2 | bearer.sequenceBit << 3
+        let peripheralHeader = peripheralLLID | (bearer.sequenceBit ^ 1) << 2 | bearer.sequenceBit << 3
         bearer.sequenceBit ^= 1
         bearers[id] = bearer
         try emitPacket(

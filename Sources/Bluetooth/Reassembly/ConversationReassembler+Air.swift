@@ -46,10 +46,10 @@ extension ConversationReassembler {
     ) rethrows {
         let isWrong = CRC24.of(pdu, crcInit: CRC24.advertisingInit) != crc
         if isDamaged(info, isWrong: isWrong) { return try drop(.badCRC, nil, emit) }
-        let header = pdu.u8(0), kind = header & 0x0F
+        let header = pdu.u8(0), pduType = header & 0x0F
         let payload = pdu.extracting(2..<pdu.byteCount)
         let address: Int, data: Int
-        switch kind {
+        switch pduType {
         case 0, 2, 4, 6:
             guard payload.byteCount >= 6 else { return }
             // ADV_IND, ADV_NONCONN_IND, SCAN_RSP, ADV_SCAN_IND: address, AD structures.
@@ -65,7 +65,7 @@ extension ConversationReassembler {
             .advertised(
                 ObservedAdvertiser(
                     frame: packet.number, time: packet.time, address: payload.address(address),
-                    isRandom: header & 0x40 != 0, rssi: info.signal, isScanResponse: kind == 4)),
+                    isRandom: header & 0x40 != 0, rssi: info.signal, isScanResponse: pduType == 4)),
             payload.extracting(data..<payload.byteCount))
     }
 
@@ -99,7 +99,7 @@ extension ConversationReassembler {
         crc: UInt32, _ emit: ConversationHandler
     ) rethrows {
         let header = pdu.u8(0)
-        let kind = header & 0x03
+        let llid = header & 0x03
         var payload = pdu.extracting(headerLength..<pdu.byteCount)
         let key = ConnectionTable.key(adapter: packet.adapter, handle: accessAddress)
         var slot: Int
@@ -130,11 +130,11 @@ extension ConversationReassembler {
                 repeats: air.repeatOdds(header: header, payload))
             return (
                 direction,
-                kind == 0 ? .next : air.classify(header: header, payload, direction: direction, isCertain: isCertain),
+                llid == 0 ? .next : air.classify(header: header, payload, direction: direction, isCertain: isCertain),
                 air.isTerminated
             )
         }
-        if kind == 0 { return try drop(.reservedLLID, table.slots[slot].observed, emit) }
+        if llid == 0 { return try drop(.reservedLLID, table.slots[slot].observed, emit) }
         switch succession {
         case .retransmission:
             if payload.byteCount > 0 { try drop(.retransmission, table.slots[slot].observed, emit) }
@@ -147,7 +147,7 @@ extension ConversationReassembler {
         }
         guard payload.byteCount > 0 else { return }
         if isTerminated {
-            if kind == 3 { return }
+            if llid == 3 { return }
             // Data after the end of the connection belong to a new connection with the same access address.
             try close(key, reason: nil, emit)
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
@@ -157,18 +157,18 @@ extension ConversationReassembler {
             air.hasData = true
             return air.isEncrypted
         }
-        if isEncrypted, !info.isDecrypted, !isPlaintext(payload, kind: kind, slot: slot, direction: direction) {
+        if isEncrypted, !info.isDecrypted, !isPlaintext(payload, llid: llid, slot: slot, direction: direction) {
             if table.slots[slot].air?.hasCiphertext == false {
                 table.slots[slot].air?.hasCiphertext = true
                 try emit(.encrypted(table.slots[slot].observed), RawSpan())
             }
             return try drop(.ciphertext, table.slots[slot].observed, emit)
         }
-        if kind == 3 { return try receiveControl(payload, slot: slot, emit) }
+        if llid == 3 { return try receiveControl(payload, slot: slot, emit) }
         if info.isDecrypted || isEncrypted {
-            payload = payload.extracting(0..<lengthWithoutMIC(payload, slot: slot, isStart: kind == 2))
+            payload = payload.extracting(0..<lengthWithoutMIC(payload, slot: slot, isStart: llid == 2))
         }
-        try receiveFragment(payload, isContinuation: kind == 1, slot: slot, direction: direction, packet, emit)
+        try receiveFragment(payload, isContinuation: llid == 1, slot: slot, direction: direction, packet, emit)
     }
 
     /// The evidence of a packet's content for its direction.
@@ -199,8 +199,8 @@ extension ConversationReassembler {
     /// Whether the content of a packet of an encrypted connection looks like plaintext. Some decrypting sniffers do not
     /// set the flag for decrypted packets. About one in 10^9 encrypted packets looks like an L2CAP header with a
     /// matching length. A continuation is plaintext if the start of its frame was.
-    private func isPlaintext(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
-        switch kind {
+    private func isPlaintext(_ payload: RawSpan, llid: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
+        switch llid {
         case 2:
             guard payload.byteCount >= L2CAPReassembly.headerLength else { return false }
             let announced = Int(payload.u16(0)) + L2CAPReassembly.headerLength, channel = payload.u16(2)
