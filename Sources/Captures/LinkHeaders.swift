@@ -103,8 +103,6 @@ extension [PacketKind] {
     }
 }
 
-private let advertisingAccessAddress: UInt32 = 0x8E89_BED6
-
 /// The 10 bytes of LINKTYPE_BLUETOOTH_LE_LL_WITH_PHDR (256): RF channel, signal (dBm), noise, access address offences,
 /// reference access address (4, LE), flags (2, LE).
 enum RadioHeader {

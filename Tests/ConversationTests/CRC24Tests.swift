@@ -19,7 +19,7 @@ import Testing
             let pdu = bytes.extracting(4..<4 + length)
             let crc = bytes.u24(4 + length)
             let accessAddress = bytes.u32(0)
-            if accessAddress == ConversationReassembler.advertisingAccessAddress {
+            if accessAddress == advertisingAccessAddress {
                 if CRC24.of(pdu, crcInit: CRC24.advertisingInit) == crc {
                     right.advertising += 1
                 } else {

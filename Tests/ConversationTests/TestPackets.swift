@@ -81,7 +81,7 @@ enum Air {
         let pdu = [0x45, UInt8(payload.count)] + payload
         return (
             CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(.init())),
-            le(ConversationReassembler.advertisingAccessAddress) + pdu
+            le(advertisingAccessAddress) + pdu
                 + Array(le(CRC24.of(pdu.span.bytes, crcInit: CRC24.advertisingInit)).prefix(3))
         )
     }

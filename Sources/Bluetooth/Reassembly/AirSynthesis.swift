@@ -5,7 +5,6 @@ struct AirSynthesis {
     private static let longestPayload = 251
     private static let interval = Duration.milliseconds(30)
     private static let hop: UInt8 = 7
-    private static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
     /// A static random address for a central whose address is not in the capture.
     private static let placeholderCentral = BluetoothAddress(0xC0_0000_0000_01)
     private static let endReason: UInt8 = 0x13
@@ -31,7 +30,7 @@ struct AirSynthesis {
         // Window 1.25 ms at offset 0; interval 30 ms, latency 0, timeout 5 s; 37 channels; hop; 251–500 ppm.
         payload += [0x01, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, Self.hop]
         try emitPacket(
-            Self.advertisingAccessAddress, [header, UInt8(payload.count)] + payload, crcInit: CRC24.advertisingInit,
+            advertisingAccessAddress, [header, UInt8(payload.count)] + payload, crcInit: CRC24.advertisingInit,
             rfChannel: 0,
             CapturePacket(number: frame, time: time, direction: nil, content: .unknown), emit)
     }
@@ -40,7 +39,7 @@ struct AirSynthesis {
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: PacketSink) rethrows {
         let payload = advertiser.address.littleEndian + data
         try emitPacket(
-            Self.advertisingAccessAddress,
+            advertisingAccessAddress,
             [(advertiser.isScanResponse ? 4 : 0) | (advertiser.isRandom ? 0x40 : 0x00), UInt8(payload.count)] + payload,
             crcInit: CRC24.advertisingInit, rfChannel: 0,
             CapturePacket(number: advertiser.frame, time: advertiser.time, direction: nil, content: .unknown), emit)

@@ -1,8 +1,9 @@
+/// The access address of all advertising packets (Core 5.4, Vol 6 Part B, 2.1.2).
+package let advertisingAccessAddress: UInt32 = 0x8E89_BED6
+
 // Packets on the air: `access address(4) header(2) payload CRC(3)`, little-endian (Core 5.4, Vol 6 Part B, 2).
 
 extension ConversationReassembler {
-    static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
-
     mutating func receiveAir(
         _ packet: CapturePacket, _ info: LinkLayerInfo, _ bytes: RawSpan, _ emit: ConversationHandler
     ) rethrows {
@@ -10,7 +11,7 @@ extension ConversationReassembler {
         let start = info.phy == .coded ? 5 : 4
         guard bytes.byteCount >= start + 2 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
         let accessAddress = bytes.u32(0)
-        let isAdvertising = accessAddress == Self.advertisingAccessAddress
+        let isAdvertising = accessAddress == advertisingAccessAddress
         // A data header with its CP bit set has a third byte (constant tone extension).
         let headerLength = !isAdvertising && bytes.u8(start) & 0x20 != 0 ? 3 : 2
         let end = start + headerLength + Int(bytes.u8(start + 1))
@@ -74,7 +75,7 @@ extension ConversationReassembler {
         _ packet: CapturePacket, _ payload: RawSpan, isPeripheralRandom: Bool, _ emit: ConversationHandler
     ) rethrows {
         let accessAddress = payload.u32(12)
-        guard accessAddress != Self.advertisingAccessAddress else { return }
+        guard accessAddress != advertisingAccessAddress else { return }
         let key = ConnectionTable.key(adapter: packet.adapter, handle: accessAddress)
         if let slot = table.find(key), table.slots[slot].observed.peer == payload.address(6),
             table.slots[slot].observed.central == payload.address(0),
