@@ -4,7 +4,7 @@
 /// A state has four bits: SN and NESN of the central's next packet, then those of the peripheral's. A received packet
 /// acknowledges the other side's last packet. The receiver acknowledges it unless it rejects it. A lost packet changes
 /// nothing.
-struct AirExchange {
+struct AcknowledgementModel {
     private typealias Weights = SIMD16<Float>
 
     private enum Reception: Int, CaseIterable {
@@ -72,7 +72,7 @@ struct AirExchange {
 
     mutating func end(isDamaged: Bool) {
         let sum = sent.sum() + received.sum()
-        guard sum > 0, sum.isFinite else { return self = AirExchange(sawConnectionStart: false) }
+        guard sum > 0, sum.isFinite else { return self = AcknowledgementModel(sawConnectionStart: false) }
         let loss = isDamaged ? Self.damagedPacketLoss : Self.packetLoss
         sent = Self.after(sent / sum, isSent: true, loss: loss)
         received = Self.after(received / sum, isSent: false, loss: loss)

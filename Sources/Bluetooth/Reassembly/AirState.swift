@@ -1,5 +1,5 @@
 /// The state of a connection on the air: direction, retransmissions, CRC and encryption.
-struct AirState {
+struct LinkLayerState {
     /// The initial value of the CRC: from CONNECT_IND, or derived from two packets that agree.
     var crcInit: UInt32?
     private var candidate: (crcInit: UInt32, header: UInt16)?
@@ -53,14 +53,14 @@ struct AirState {
     }
 
     /// The relation of a packet to the previous one of its side.
-    enum Succession { case next, afterGap, retransmission }
+    enum SequenceRelation { case next, afterGap, retransmission }
 
     /// Compares a packet with the last one of its side, and stores it unless it is a retransmission.
     ///
     /// An equal sequence number is not enough: if the sniffer missed a packet, two different packets have the same
     /// number. If the direction is uncertain, a packet with content can retransmit either side's.
     mutating func classify(header: UInt8, _ payload: RawSpan, direction: TrafficDirection, isCertain: Bool)
-        -> Succession
+        -> SequenceRelation
     {
         let repeatsSameSide =
             direction == .sent ? lastSent.isRepeated(by: header, payload) : lastReceived.isRepeated(by: header, payload)

@@ -1,6 +1,6 @@
 /// Generates link-layer packets. Each PDU or part of one has its own connection event: the central sends first, the
 /// peripheral 150 µs later. A side without data sends an empty packet.
-struct AirSynthesis {
+struct LinkLayerSynthesis {
     /// The maximum payload of a data packet with data length extension.
     private static let longestPayload = 251
     private static let interval = Duration.milliseconds(30)

@@ -15,7 +15,7 @@ struct ConnectionTable {
         var sent = L2CAPReassembly()
         var received = L2CAPReassembly()
         var enhanced: EnhancedBearers?
-        var air: AirState?
+        var linkLayer: LinkLayerState?
         var text: TextState?
 
         /// The incomplete frame of a direction.

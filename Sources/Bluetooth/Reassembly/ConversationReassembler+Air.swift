@@ -4,7 +4,7 @@ package let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 // Packets on the air: `access address(4) header(2) payload CRC(3)`, little-endian (Core 5.4, Vol 6 Part B, 2).
 
 extension ConversationReassembler {
-    mutating func receiveAir(
+    mutating func receiveLinkLayer(
         _ packet: CapturePacket, _ info: LinkLayerInfo, _ bytes: RawSpan, _ emit: ConversationHandler
     ) rethrows {
         // On the coded PHY, the coding indicator follows the access address.
@@ -79,7 +79,7 @@ extension ConversationReassembler {
         let key = ConnectionTable.key(adapter: packet.adapter, handle: accessAddress)
         if let slot = table.find(key), table.slots[slot].observed.peer == payload.address(6),
             table.slots[slot].observed.central == payload.address(0),
-            table.slots[slot].air?.hasData == false
+            table.slots[slot].linkLayer?.hasData == false
         {
             return
         }
@@ -89,7 +89,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.peer = payload.address(6)
         table.slots[slot].observed.isPeerRandom = isPeripheralRandom
         table.slots[slot].observed.isCentral = true
-        table.slots[slot].air = AirState(crcInit: payload.u24(16))
+        table.slots[slot].linkLayer = LinkLayerState(crcInit: payload.u24(16))
         try emitConnected(slot, emit)
     }
 
@@ -113,30 +113,30 @@ extension ConversationReassembler {
         }
         // The sniffer's CRC result takes precedence. The CRC then only serves to find its initial value.
         let isStated = info.isCRCValid != nil
-        let isWrong = table.slots[slot].withAir { air in
-            (!isStated || air.crcInit == nil) && air.isCRCWrong(pdu, crc: crc)
+        let isWrong = table.slots[slot].withLinkLayerState { state in
+            (!isStated || state.crcInit == nil) && state.isCRCWrong(pdu, crc: crc)
         }
         if isDamaged(info, isWrong: isWrong) {
-            table.slots[slot].air?.estimator.addDamaged(
+            table.slots[slot].linkLayer?.estimator.addDamaged(
                 at: packet.time, channel: info.rfChannel, length: payload.byteCount, phy: info.phy)
             return try drop(.badCRC, table.slots[slot].observed, emit)
         }
 
         let evidence = evidence(of: payload, header: header, slot: slot)
         // Read the connection's state in one access, because each access is expensive.
-        let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
-            let (direction, isCertain) = air.estimator.estimate(
+        let (direction, relation, isTerminated) = table.slots[slot].withLinkLayerState { state in
+            let (direction, isCertain) = state.estimator.estimate(
                 header: header, stated: packet.direction, at: packet.time, channel: info.rfChannel,
                 length: payload.byteCount, phy: info.phy, evidence: evidence,
-                repeats: air.repeatOdds(header: header, payload))
+                repeats: state.repeatOdds(header: header, payload))
             return (
                 direction,
-                llid == 0 ? .next : air.classify(header: header, payload, direction: direction, isCertain: isCertain),
-                air.isTerminated
+                llid == 0 ? .next : state.classify(header: header, payload, direction: direction, isCertain: isCertain),
+                state.isTerminated
             )
         }
         if llid == 0 { return try drop(.reservedLLID, table.slots[slot].observed, emit) }
-        switch succession {
+        switch relation {
         case .retransmission:
             if payload.byteCount > 0 { try drop(.retransmission, table.slots[slot].observed, emit) }
             return
@@ -152,15 +152,15 @@ extension ConversationReassembler {
             // Data after the end of the connection belong to a new connection with the same access address.
             try close(key, reason: nil, emit)
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
-            table.slots[slot].air = AirState()
+            table.slots[slot].linkLayer = LinkLayerState()
         }
-        let isEncrypted = table.slots[slot].withAir { air in
-            air.hasData = true
-            return air.isEncrypted
+        let isEncrypted = table.slots[slot].withLinkLayerState { state in
+            state.hasData = true
+            return state.isEncrypted
         }
         if isEncrypted, !info.isDecrypted, !isPlaintext(payload, llid: llid, slot: slot, direction: direction) {
-            if table.slots[slot].air?.hasCiphertext == false {
-                table.slots[slot].air?.hasCiphertext = true
+            if table.slots[slot].linkLayer?.hasCiphertext == false {
+                table.slots[slot].linkLayer?.hasCiphertext = true
                 try emit(.encrypted(table.slots[slot].observed), RawSpan())
             }
             return try drop(.ciphertext, table.slots[slot].observed, emit)
@@ -185,7 +185,7 @@ extension ConversationReassembler {
             case (false, true): return .of(.received, 20)
             default: return .init()
             }
-        case 3 where table.slots[slot].air?.isEncrypted == false:
+        case 3 where table.slots[slot].linkLayer?.isEncrypted == false:
             switch payload.u8(0) {
             // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND: central.
             case 0x00, 0x01, 0x03, 0x08, 0x0A, 0x18: return .of(.sent, 150)
@@ -224,15 +224,15 @@ extension ConversationReassembler {
                 dropPartialFrame(slot, direction)
                 try drop(.disconnectedHalf, observed, emit)
             }
-            table.slots[slot].air?.isTerminated = true
+            table.slots[slot].linkLayer?.isTerminated = true
             try emit(.disconnected(observed, reason: payload.byteCount >= 2 ? payload.u8(1) : nil), RawSpan())
         case 0x05:
             // LL_START_ENC_REQ: ciphertext follows.
-            guard table.slots[slot].air?.isEncrypted == false else { return }
-            table.slots[slot].air?.isEncrypted = true
+            guard table.slots[slot].linkLayer?.isEncrypted == false else { return }
+            table.slots[slot].linkLayer?.isEncrypted = true
         case 0x0B:
             // LL_PAUSE_ENC_RSP, visible to decrypting sniffers only: plaintext until the next start.
-            table.slots[slot].air?.isEncrypted = false
+            table.slots[slot].linkLayer?.isEncrypted = false
         default: break
         }
     }
@@ -242,18 +242,18 @@ extension ConversationReassembler {
         if isStart, payload.byteCount >= L2CAPReassembly.headerLength,
             Int(payload.u16(0)) + L2CAPReassembly.headerLength + 4 == payload.byteCount
         {
-            table.slots[slot].air?.keepsMIC = true
+            table.slots[slot].linkLayer?.keepsMIC = true
         }
-        return table.slots[slot].air?.keepsMIC == true && payload.byteCount > 4
+        return table.slots[slot].linkLayer?.keepsMIC == true && payload.byteCount > 4
             ? payload.byteCount - 4 : payload.byteCount
     }
 }
 
 extension ConnectionTable.Connection {
-    /// Access to the connection's air state, created on first use. Without it, each access would copy the connection.
+    /// Accesses the connection's link-layer state, created on first use, without a copy of the connection.
     @inline(__always)
-    fileprivate mutating func withAir<Result>(_ body: (inout AirState) -> Result) -> Result {
-        if air == nil { air = AirState() }
-        return body(&air!)
+    fileprivate mutating func withLinkLayerState<Result>(_ body: (inout LinkLayerState) -> Result) -> Result {
+        if linkLayer == nil { linkLayer = LinkLayerState() }
+        return body(&linkLayer!)
     }
 }

@@ -20,7 +20,7 @@ package struct ConversationReassembler {
         switch packet.content {
         case .hci(.acl): try receiveACL(packet, bytes, emit)
         case .hci(.event): try receiveEvent(packet, bytes, emit)
-        case .linkLayer(let info): try receiveAir(packet, info, bytes, emit)
+        case .linkLayer(let info): try receiveLinkLayer(packet, info, bytes, emit)
         case .value(let value): try receiveValue(packet, value, bytes, emit)
         case .connection(let isStart, let peer): try receiveConnection(packet, isStart: isStart, peer: peer, emit)
         case .note(let note) where note.endsConnections: try reset(adapter: packet.adapter, emit)
@@ -143,7 +143,7 @@ package struct ConversationReassembler {
         let complete = table.slots[slot][direction].take()
         if complete.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
         // On the air, a wrong total length means that packets were missed. Without a direction, two frames were mixed.
-        if complete.count == needed || table.slots[slot].air == nil && packet.direction != nil {
+        if complete.count == needed || table.slots[slot].linkLayer == nil && packet.direction != nil {
             try receiveFrame(complete.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
         }
         table.slots[slot][direction].recycle(complete)
@@ -158,7 +158,7 @@ package struct ConversationReassembler {
         switch channel {
         case 4:
             try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
-        case 1 where table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
+        case 1 where table.slots[slot].linkLayer == nil && table.slots[slot].observed.peer == nil:
             // LE has no channel 1, so a connection with this channel is BR/EDR.
             table.slots[slot].isClassic = true
             dropPartialFrame(slot, direction.opposite)
@@ -213,7 +213,7 @@ package struct ConversationReassembler {
         for half in [connection.sent, connection.received] where half.isOpen {
             try drop(.disconnectedHalf, connection.observed, emit)
         }
-        if !connection.isClassic, connection.air?.isTerminated != true {
+        if !connection.isClassic, connection.linkLayer?.isTerminated != true {
             try emit(.disconnected(connection.observed, reason: reason), RawSpan())
         }
     }

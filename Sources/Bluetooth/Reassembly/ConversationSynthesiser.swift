@@ -9,7 +9,7 @@ package struct ConversationSynthesiser {
 
     package let target: Target
     private var hci = HCISynthesis()
-    private var air = AirSynthesis()
+    private var linkLayer = LinkLayerSynthesis()
 
     package init(_ target: Target) { self.target = target }
 
@@ -26,13 +26,13 @@ package struct ConversationSynthesiser {
         case (.hci, .att(let att)): try hci.send(att, bytes, emit)
         case (.hci, .disconnected(let connection, let reason)):
             try hci.disconnect(connection, reason, frame: frame, time: time, emit)
-        case (.linkLayer, .connected(let connection)): try air.connect(connection, frame: frame, time: time, emit)
-        case (.linkLayer, .att(let att)): try air.send(att, bytes, emit)
+        case (.linkLayer, .connected(let connection)): try linkLayer.connect(connection, frame: frame, time: time, emit)
+        case (.linkLayer, .att(let att)): try linkLayer.send(att, bytes, emit)
         case (.linkLayer, .disconnected(let connection, let reason)):
-            try air.disconnect(connection, reason, frame: frame, time: time, emit)
+            try linkLayer.disconnect(connection, reason, frame: frame, time: time, emit)
         case (.hci, .advertised(let advertiser)): try hci.advertise(advertiser, legacyAdvertisingData(bytes), emit)
         case (.linkLayer, .advertised(let advertiser)):
-            try air.advertise(advertiser, legacyAdvertisingData(bytes), emit)
+            try linkLayer.advertise(advertiser, legacyAdvertisingData(bytes), emit)
         default: break
         }
     }

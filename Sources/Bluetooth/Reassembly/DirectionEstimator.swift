@@ -4,7 +4,7 @@
 /// - Connection events start at multiples of 1.25 ms from each other (Core 5.4, Vol 6 Part B, 4.5.1).
 /// - In ATT, odd opcodes come from the server, which usually is the peripheral. Some link-layer PDUs belong to one
 ///   role.
-/// - Sequence bits fit only some states of the two ends (`AirExchange`).
+/// - Sequence bits fit only some states of the two ends (`AcknowledgementModel`).
 ///
 /// No single indication is certain: the sniffer misses packets, timestamps can be coarse, and both ends can be
 /// servers. All indications are combined as odds of the central against the peripheral.
@@ -12,7 +12,7 @@ struct DirectionEstimator {
     private var lastTime: Duration?
     private var lastLength = 0
     private var lastChannel: UInt8?
-    private var exchange: AirExchange
+    private var acknowledgements: AcknowledgementModel
     private var statedDirections = StatedDirections()
     /// The first packet of the last connection event, and the probability that the central sent it.
     private var lastEvent: (time: Duration, sentProbability: Float)?
@@ -36,7 +36,7 @@ struct DirectionEstimator {
     private static let certainOdds: Float = 20
 
     /// - Parameter sawConnectionStart: whether the capture has the CONNECT_IND, so that the sequence bits start at 0.
-    init(sawConnectionStart: Bool) { exchange = AirExchange(sawConnectionStart: sawConnectionStart) }
+    init(sawConnectionStart: Bool) { acknowledgements = AcknowledgementModel(sawConnectionStart: sawConnectionStart) }
 
     /// The evidence of a packet's content for one direction, as odds.
     struct Evidence {
@@ -61,23 +61,23 @@ struct DirectionEstimator {
     ) -> (TrafficDirection, isCertain: Bool) {
         let timing = begin(time, channel, length, phy)
         defer { end(timing, time, isDamaged: false) }
-        exchange.weigh(sequenceBitsOf: header)
+        acknowledgements.weigh(sequenceBitsOf: header)
         if let direction, statedDirections.accept(direction, isResponse: timing == .response) {
-            exchange.weigh(direction == .sent ? 1000 : 0.001)
+            acknowledgements.weigh(direction == .sent ? 1000 : 0.001)
             return (direction, true)
         }
-        exchange.weigh(repeats)
+        acknowledgements.weigh(repeats)
         if evidence.isOpcode {
-            let prior = exchange.odds, isSent = evidence.odds > 1
+            let prior = acknowledgements.odds, isSent = evidence.odds > 1
             let weight = min(50, max(1, opcodeVotes.agreed / opcodeVotes.opposed))
-            exchange.weigh(isSent ? weight : 1 / weight)
+            acknowledgements.weigh(isSent ? weight : 1 / weight)
             if prior > Self.certainOdds || prior < 1 / Self.certainOdds {
                 if (prior > 1) == isSent { opcodeVotes.agreed += 1 } else { opcodeVotes.opposed += 1 }
             }
         } else {
-            exchange.weigh(evidence.odds)
+            acknowledgements.weigh(evidence.odds)
         }
-        let odds = exchange.odds
+        let odds = acknowledgements.odds
         return (odds >= 1 ? .sent : .received, odds >= Self.certainOdds || odds <= 1 / Self.certainOdds)
     }
 
@@ -98,14 +98,14 @@ struct DirectionEstimator {
             eventCount = 0
         }
         eventCount += 1
-        exchange.advance(timing, singlePacketShare: events.single / (events.single + events.multiple))
-        if timing == .eventStart, let time { exchange.weigh(eventStartLikelihood(time)) }
+        acknowledgements.advance(timing, singlePacketShare: events.single / (events.single + events.multiple))
+        if timing == .eventStart, let time { acknowledgements.weigh(eventStartLikelihood(time)) }
         return timing
     }
 
     private mutating func end(_ timing: Timing, _ time: Duration?, isDamaged: Bool) {
-        exchange.end(isDamaged: isDamaged)
-        if timing == .eventStart, let time { lastEvent = (time, exchange.sentProbability) }
+        acknowledgements.end(isDamaged: isDamaged)
+        if timing == .eventStart, let time { lastEvent = (time, acknowledgements.sentProbability) }
     }
 
     /// The likelihood of each sender for an event that starts at `time`, by the distance from the last event.
