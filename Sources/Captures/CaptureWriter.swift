@@ -320,7 +320,7 @@ private struct PacketLoggerEncoder: FormatEncoder {
         case .note, .unknown: return false
         default: throw .notStorable("PacketLogger cannot store \(packet.content.kindName)")
         }
-        guard !packet.isCut else {
+        guard !packet.isTruncated else {
             throw .notStorable(
                 "record \(packet.number) was truncated by the recorder, which PacketLogger cannot mark")
         }

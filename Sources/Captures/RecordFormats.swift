@@ -27,10 +27,10 @@ extension RecordParser {
             at = end
         }
         if isLast, at < window.byteCount {
-            let isHeaderCut = window.byteCount - at < Self.recordHeaderLength
+            let isHeaderTruncated = window.byteCount - at < Self.recordHeaderLength
             throw CaptureError.truncated(
                 record: info.packets + 1, start: info.offset + at, end: info.offset + window.byteCount,
-                needed: isHeaderCut ? Self.recordHeaderLength : try length(window, at: at, info: info))
+                needed: isHeaderTruncated ? Self.recordHeaderLength : try length(window, at: at, info: info))
         }
         return at
     }

@@ -16,7 +16,7 @@ final class ReadingNotes {
         switch event {
         case .att: pdus += 1
         case .encrypted: encrypted += 1
-        case .dropped(.cutRecord, _): truncated += 1
+        case .dropped(.truncatedRecord, _): truncated += 1
         default: break
         }
     }

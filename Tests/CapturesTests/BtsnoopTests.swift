@@ -64,7 +64,7 @@ import Testing
                     Self.record(bytes("02 40 20 0b 00 07 00 04 00"), original: 16, flags: 1),
                     Self.record([4, 0x0E], flags: 3),
                 ]))
-        #expect(reading.packets.map(\.packet.isCut) == [true, false])
+        #expect(reading.packets.map(\.packet.isTruncated) == [true, false])
         #expect(reading.packets.first?.packet.missing == 7)
     }
 

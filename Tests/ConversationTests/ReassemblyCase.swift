@@ -50,14 +50,14 @@ struct ReassemblyCase: Sendable, CustomTestStringConvertible {
         ReassemblyCase(
             "a truncated packet is dropped",
             [
-                HCI.acl(.received, boundary: 2, Array(long.prefix(9)), isCut: true, length: long.count),
+                HCI.acl(.received, boundary: 2, Array(long.prefix(9)), isTruncated: true, length: long.count),
                 HCI.acl(.received, boundary: 1, [9, 9]), HCI.notification("07"),
-            ], pdus: ["1b220007"], drops: [.cutRecord: 1, .continuationWithoutStart: 1]),
+            ], pdus: ["1b220007"], drops: [.truncatedRecord: 1, .continuationWithoutStart: 1]),
         ReassemblyCase(
             "a truncated continuation drops its frame",
             [
                 HCI.acl(.received, boundary: 2, Array(long.prefix(6))),
-                HCI.acl(.received, boundary: 1, [1], isCut: true, length: 6),
+                HCI.acl(.received, boundary: 1, [1], isTruncated: true, length: 6),
                 HCI.acl(.received, boundary: 1, Array(long.suffix(1))), HCI.notification("07"),
             ], pdus: ["1b220007"]),
         ReassemblyCase(
@@ -71,7 +71,7 @@ struct ReassemblyCase: Sendable, CustomTestStringConvertible {
                 HCI.acl(.received, boundary: 2, bytes("0400 0400 1b220001 ffffffff")),
                 HCI.acl(.received, boundary: 2, bytes("ffff 0400 1b2200")), HCI.notification("02"),
                 HCI.acl(.received, boundary: 2, bytes("0000 0400")),
-            ], pdus: ["1b220001", "1b220002"], drops: [.overrun: 1, .supersededHalf: 1, .emptyPDU: 1]),
+            ], pdus: ["1b220001", "1b220002"], drops: [.overrun: 1, .supersededFrame: 1, .emptyPDU: 1]),
         ReassemblyCase(
             "interleaved fragments without directions are dropped",
             [
@@ -84,9 +84,9 @@ struct ReassemblyCase: Sendable, CustomTestStringConvertible {
             "the rest of a truncated frame keeps its direction",
             [
                 HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(down.prefix(6))),
-                HCI.acl(nil, boundary: 1, Array(down[6..<8]), isCut: true, length: 6),
+                HCI.acl(nil, boundary: 1, Array(down[6..<8]), isTruncated: true, length: 6),
                 HCI.acl(nil, boundary: 0, Array(up.prefix(6))), HCI.acl(nil, boundary: 1, Array(down.suffix(7))),
-            ], pdus: [], drops: [.cutRecord: 1, .unknownDirection: 1]),
+            ], pdus: [], drops: [.truncatedRecord: 1, .unknownDirection: 1]),
     ]
 
     static let air: [ReassemblyCase] = [

@@ -180,7 +180,7 @@ import Testing
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b220001", "1b220002"])
         #expect(seen.pdus.map { $0.att.connection.peer?.description } == ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"])
         #expect(Set(seen.pdus.map(\.att.connection.id)).count == 2)
-        #expect(seen.drops == [.disconnectedHalf: 1, .continuationWithoutStart: 1])
+        #expect(seen.drops == [.disconnectedDuringFrame: 1, .continuationWithoutStart: 1])
     }
 
     @Test(arguments: ["01", "0a", "29"])

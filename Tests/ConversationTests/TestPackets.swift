@@ -6,12 +6,12 @@ typealias TestPacket = (CapturePacket, [UInt8])
 enum HCI {
     static func acl(
         _ direction: TrafficDirection?, handle: UInt16 = 0x40, boundary: UInt16, _ data: [UInt8], frame: Int = 1,
-        adapter: UInt32 = 0, isCut: Bool = false, length: Int? = nil
+        adapter: UInt32 = 0, isTruncated: Bool = false, length: Int? = nil
     ) -> TestPacket {
         let head = le(handle | boundary << 12) + le(UInt16(length ?? data.count))
         return (
             CapturePacket(
-                number: frame, time: nil, adapter: adapter, direction: direction, missing: isCut ? 1 : 0,
+                number: frame, time: nil, adapter: adapter, direction: direction, missing: isTruncated ? 1 : 0,
                 content: .hci(.acl)), head + data
         )
     }

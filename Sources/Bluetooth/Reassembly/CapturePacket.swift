@@ -27,7 +27,9 @@ package struct CapturePacket: Sendable, Hashable {
         self.content = content
     }
 
-    package var isCut: Bool { missing > 0 }
+    package var isTruncated: Bool { missing > 0 }
+    /// The reason to drop the packet if it is shorter than its header states.
+    var shortReason: DropReason { isTruncated ? .truncatedRecord : .shortPacket }
 }
 
 /// Receives a packet with its bytes, which are borrowed for the call.

@@ -104,14 +104,14 @@ package struct ObservedAdvertiser: Sendable, Hashable {
 
 /// The reason why bytes of a capture are not a PDU.
 package enum DropReason: String, Sendable, Hashable, CaseIterable {
-    case cutRecord = "the capture has only a part of the packet"
+    case truncatedRecord = "the capture has only a part of the packet"
     case shortPacket = "the packet is shorter than the length in its header"
     case continuationWithoutStart = "a continuation without its start"
-    case supersededHalf = "a new packet started before the last one was complete"
+    case supersededFrame = "a new packet started before the last one was complete"
     case overrun = "more bytes than the length in the packet's header"
     case unknownDirection =
         "a part of a packet of unknown direction"
-    case disconnectedHalf = "the connection ended in the middle of a packet"
+    case disconnectedDuringFrame = "the connection ended in the middle of a packet"
     case missedPart = "the sniffer missed a part of the packet"
     case unfinishedAtEnd = "the capture ended in the middle of a packet"
     case retransmission = "a retransmission on the air"

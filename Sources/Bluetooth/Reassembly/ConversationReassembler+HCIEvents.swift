@@ -2,7 +2,7 @@
 
 extension ConversationReassembler {
     mutating func receiveEvent(_ packet: CapturePacket, _ bytes: RawSpan, _ emit: ConversationHandler) rethrows {
-        guard bytes.byteCount >= 2, !packet.isCut else { return }
+        guard bytes.byteCount >= 2, !packet.isTruncated else { return }
         let parameters = bytes.extracting(2..<min(bytes.byteCount, 2 + Int(bytes.u8(1))))
         switch bytes.u8(0) {
         case 0x3E: try receiveLEMeta(packet, parameters, emit)

@@ -9,15 +9,14 @@ extension ConversationReassembler {
     ) rethrows {
         // On the coded PHY, the coding indicator follows the access address.
         let start = info.phy == .coded ? 5 : 4
-        guard bytes.byteCount >= start + 2 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
+        guard bytes.byteCount >= start + 2 else { return try drop(packet.shortReason, nil, emit) }
         let accessAddress = bytes.u32(0)
         let isAdvertising = accessAddress == advertisingAccessAddress
         // A data header with its CP bit set has a third byte (constant tone extension).
         let headerLength = !isAdvertising && bytes.u8(start) & 0x20 != 0 ? 3 : 2
         let end = start + headerLength + Int(bytes.u8(start + 1))
         guard end + 3 <= bytes.byteCount else {
-            return try drop(
-                packet.isCut ? .cutRecord : .shortPacket, knownConnection(packet.adapter, accessAddress), emit)
+            return try drop(packet.shortReason, knownConnection(packet.adapter, accessAddress), emit)
         }
         let pdu = bytes.extracting(start..<end)
         let crc = bytes.u24(end)
@@ -222,7 +221,7 @@ extension ConversationReassembler {
             let observed = table.slots[slot].observed
             for direction in [TrafficDirection.sent, .received] where table.slots[slot][direction].isOpen {
                 dropPartialFrame(slot, direction)
-                try drop(.disconnectedHalf, observed, emit)
+                try drop(.disconnectedDuringFrame, observed, emit)
             }
             table.slots[slot].linkLayer?.isTerminated = true
             try emit(.disconnected(observed, reason: payload.byteCount >= 2 ? payload.u8(1) : nil), RawSpan())

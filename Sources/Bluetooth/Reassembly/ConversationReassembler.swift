@@ -30,7 +30,7 @@ package struct ConversationReassembler {
 
     package mutating func finish(_ emit: ConversationHandler) rethrows {
         for slot in table.open {
-            for half in [table.slots[slot].sent, table.slots[slot].received] where half.isOpen {
+            for partial in [table.slots[slot].sent, table.slots[slot].received] where partial.isOpen {
                 try drop(.unfinishedAtEnd, table.slots[slot].observed, emit)
             }
             table.slots[slot].sent.abandon()
@@ -45,7 +45,7 @@ package struct ConversationReassembler {
 
     /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian (Core 5.4, Vol 4 Part E, 5.4.2).
     private mutating func receiveACL(_ packet: CapturePacket, _ bytes: RawSpan, _ emit: ConversationHandler) rethrows {
-        guard bytes.byteCount >= 4 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
+        guard bytes.byteCount >= 4 else { return try drop(packet.shortReason, nil, emit) }
         let header = bytes.u16(0)
         let handle = UInt32(header & 0x0FFF)
         let boundary = header >> 12 & 3
@@ -73,10 +73,10 @@ package struct ConversationReassembler {
             dropPartialFrame(slot, .received)
             return try drop(.unknownDirection, table.slots[slot].observed, emit)
         }
-        guard !packet.isCut, length <= bytes.byteCount - 4 else {
+        guard !packet.isTruncated, length <= bytes.byteCount - 4 else {
             // The packet is truncated, so its frame is lost.
             dropPartialFrame(slot, direction)
-            return try drop(packet.isCut ? .cutRecord : .shortPacket, table.slots[slot].observed, emit)
+            return try drop(packet.shortReason, table.slots[slot].observed, emit)
         }
         try receiveFragment(
             bytes.extracting(4..<4 + length), isContinuation: isContinuation, slot: slot, direction: direction, packet,
@@ -124,7 +124,7 @@ package struct ConversationReassembler {
         } else {
             if isOpen {
                 dropPartialFrame(slot, direction)
-                try drop(.supersededHalf, table.slots[slot].observed, emit)
+                try drop(.supersededFrame, table.slots[slot].observed, emit)
             }
             if fragment.byteCount >= L2CAPReassembly.headerLength,
                 Int(fragment.u16(0)) + L2CAPReassembly.headerLength <= fragment.byteCount
@@ -210,8 +210,8 @@ package struct ConversationReassembler {
 
     mutating func close(_ key: UInt64, reason: UInt8?, _ emit: ConversationHandler) rethrows {
         guard let connection = table.remove(key: key) else { return }
-        for half in [connection.sent, connection.received] where half.isOpen {
-            try drop(.disconnectedHalf, connection.observed, emit)
+        for partial in [connection.sent, connection.received] where partial.isOpen {
+            try drop(.disconnectedDuringFrame, connection.observed, emit)
         }
         if !connection.isClassic, connection.linkLayer?.isTerminated != true {
             try emit(.disconnected(connection.observed, reason: reason), RawSpan())

@@ -81,7 +81,7 @@ struct ConnectionList {
 extension DropReason {
     /// The reasons for which a part of a PDU is missing or unreadable.
     static let losses: [DropReason] = [
-        .cutRecord, .shortPacket, .continuationWithoutStart, .supersededHalf, .unknownDirection, .overrun,
-        .disconnectedHalf, .missedPart, .unfinishedAtEnd, .badCRC,
+        .truncatedRecord, .shortPacket, .continuationWithoutStart, .supersededFrame, .unknownDirection, .overrun,
+        .disconnectedDuringFrame, .missedPart, .unfinishedAtEnd, .badCRC,
     ]
 }
