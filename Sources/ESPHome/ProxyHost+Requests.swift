@@ -40,7 +40,7 @@ extension ProxyHost {
             guard !found.properties.isDisjoint(with: [.notify, .indicate]) else {
                 return fail("the characteristic at handle \(handle) supports neither notifications nor indications")
             }
-            guard found.configuration != nil else {
+            guard found.cccdHandle != nil else {
                 return fail("the characteristic at handle \(handle) has no Client Characteristic Configuration")
             }
             expect(.forward(handle), of: request, .notify(address, handle))
@@ -77,10 +77,10 @@ extension ProxyHost {
         case .written(address, let handle) where handle == current?.handle:
             switch current {
             case .write: finishRequest(.wrote(handle: handle))
-            case .configure(let value, _): finishRequest(.subscribed(handle: value))
+            case .writeCCCD(let value, _): finishRequest(.subscribed(handle: value))
             default: break
             }
-        case .subscribed(address, let handle) where current == .forward(handle): configure(handle)
+        case .subscribed(address, let handle) where current == .forward(handle): writeCCCD(handle)
         case .failed(address, let handle, let error):
             guard let current, let request = session.current?.request, current == .discover || handle == current.handle
             else { return }
@@ -90,13 +90,13 @@ extension ProxyHost {
     }
 
     /// Enables notifications at the peer after the proxy has started to forward them.
-    private mutating func configure(_ handle: UInt16) {
-        guard let session, let found = session.characteristic(handle), let descriptor = found.configuration else {
+    private mutating func writeCCCD(_ handle: UInt16) {
+        guard let session, let found = session.characteristic(handle), let cccd = found.cccdHandle else {
             return
         }
         expect(
-            .configure(handle, descriptor: descriptor), of: .subscribe(handle: handle),
-            .writeDescriptor(session.address, descriptor, found.properties.contains(.notify) ? [1, 0] : [2, 0]))
+            .writeCCCD(handle, cccd: cccd), of: .subscribe(handle: handle),
+            .writeDescriptor(session.address, cccd, found.properties.contains(.notify) ? [1, 0] : [2, 0]))
     }
 
     /// Errors 1 to 127 are ATT error codes (Core 5.4, Vol 3 Part F, table 3.4); others are the device's own.

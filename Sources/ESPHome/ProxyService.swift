@@ -4,7 +4,7 @@ import Bluetooth
 struct ProxyService: Hashable {
     var service: RemoteService
     /// The handle of the Client Characteristic Configuration (2902) by value handle.
-    var configurations: [UInt16: UInt16] = [:]
+    var cccdHandles: [UInt16: UInt16] = [:]
 
     /// The maximum number of characteristics of a service, and of descriptors of a characteristic.
     private static let maximumAttributes = 2048
@@ -22,7 +22,7 @@ struct ProxyService: Hashable {
             for inner in found.repeated(4).prefix(Self.maximumAttributes) {
                 // `BluetoothGATTDescriptor`: UUID, handle, short UUID.
                 let descriptor = try ProtobufMessage(inner)
-                if try descriptor.uuid(short: 3) == 0x2902 { configurations[found.handle] = descriptor.handle }
+                if try descriptor.uuid(short: 3) == 0x2902 { cccdHandles[found.handle] = descriptor.handle }
             }
         }
     }

@@ -16,12 +16,12 @@ struct ProxySession {
         /// Makes the proxy forward notifications of the value at this handle.
         case forward(UInt16)
         /// Enables notifications at the peer, by writing the Client Characteristic Configuration descriptor.
-        case configure(UInt16, descriptor: UInt16)
+        case writeCCCD(UInt16, cccd: UInt16)
 
         var handle: UInt16? {
             switch self {
             case .discover: nil
-            case .read(let handle), .write(let handle), .forward(let handle), .configure(_, let handle): handle
+            case .read(let handle), .write(let handle), .forward(let handle), .writeCCCD(_, let handle): handle
             }
         }
 
@@ -37,10 +37,10 @@ struct ProxySession {
     var current: (operation: Operation, request: CentralRequest, deadline: MonotonicInstant)?
 
     /// The properties and descriptor of the characteristic with this value handle.
-    func characteristic(_ handle: UInt16) -> (properties: CharacteristicProperties, configuration: UInt16?)? {
+    func characteristic(_ handle: UInt16) -> (properties: CharacteristicProperties, cccdHandle: UInt16?)? {
         for found in services {
             guard let one = found.service.characteristics.first(where: { $0.handle == handle }) else { continue }
-            return (one.properties, found.configurations[handle])
+            return (one.properties, found.cccdHandles[handle])
         }
         return nil
     }

@@ -51,7 +51,7 @@ private func understood(_ type: Int, _ bytes: [UInt8]) -> ProxyMessage? {
         precondition(all.count <= 256, "more services than the limit")
         for service in all {
             precondition(
-                service.service.characteristics.count <= 2048 && service.configurations.count <= bytes.count,
+                service.service.characteristics.count <= 2048 && service.cccdHandles.count <= bytes.count,
                 "more characteristics than the limit")
         }
     case .read(_, _, let value), .notified(_, _, let value):

@@ -5,7 +5,7 @@ import Emulator
 struct AnyProfile<Random: RandomNumberGenerator> {
     var random: Random
     private var next = 1
-    private var attributes: [(handle: UInt16, properties: CharacteristicProperties, configuration: UInt16?)] = []
+    private var attributes: [(handle: UInt16, properties: CharacteristicProperties, cccdHandle: UInt16?)] = []
     private var descriptors: [UInt16] = []
 
     init(_ random: Random) { self.random = random }
@@ -68,13 +68,13 @@ struct AnyProfile<Random: RandomNumberGenerator> {
         if Bool.random(using: &random) {
             describe(&characteristic, [0x2901, 0x2904].randomElement(using: &random) ?? 0x2901)
         }
-        var configuration: UInt16?
+        var cccdHandle: UInt16?
         if characteristic.canBeSubscribed {
-            configuration = handle()
-            characteristic.descriptors.append(PeripheralProfile.Descriptor(uuid: 0x2902, handle: configuration ?? 0))
+            cccdHandle = handle()
+            characteristic.descriptors.append(PeripheralProfile.Descriptor(uuid: 0x2902, handle: cccdHandle ?? 0))
         }
         if Int.random(in: 0..<4, using: &random) == 0 { describe(&characteristic, BluetoothUUID(high: 7, low: 7)) }
-        attributes.append((characteristic.handle, properties, configuration))
+        attributes.append((characteristic.handle, properties, cccdHandle))
         return characteristic
     }
 
@@ -111,13 +111,13 @@ struct AnyProfile<Random: RandomNumberGenerator> {
                     PeripheralProfile.Exchange(
                         .command, handle: one.handle, value: Octets(bytes(2)), values: values(subscribed, mtu)))
             default:
-                guard let configuration = one.configuration else { continue }
+                guard let cccdHandle = one.cccdHandle else { continue }
                 let isOn = subscribed.contains(one.handle)
                 let bits: UInt8 = isOn ? 0 : one.properties.contains(.notify) ? 1 : 2
                 if isOn { subscribed.remove(one.handle) } else { subscribed.insert(one.handle) }
                 exchanges.append(
                     PeripheralProfile.Exchange(
-                        .write, handle: configuration, value: [bits, 0], response: .init(),
+                        .write, handle: cccdHandle, value: [bits, 0], response: .init(),
                         values: values(subscribed, mtu)))
             }
         }

@@ -72,7 +72,7 @@ extension BlueZPeripheralLink {
         return DBusInterface(BlueZName.advertisement, methods: [release], properties: properties)
     }
 
-    private static let ownDescriptors: Set<BluetoothUUID> = [0x2900, GATTTable.clientConfiguration]
+    private static let ownDescriptors: Set<BluetoothUUID> = [0x2900, GATTTable.cccd]
     private static let options = DBusArgument("options", "a{sv}")
     private static let value = DBusArgument("value", "ay")
 

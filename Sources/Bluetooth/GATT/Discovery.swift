@@ -6,7 +6,7 @@ struct Discovery: Sendable {
     struct Result: Sendable {
         var properties: [UInt16: CharacteristicProperties] = [:]
         /// The handle of the Client Characteristic Configuration by value handle.
-        var configurations: [UInt16: UInt16] = [:]
+        var cccdHandles: [UInt16: UInt16] = [:]
     }
 
     private struct Service: Sendable {
@@ -86,7 +86,7 @@ struct Discovery: Sendable {
         case (.descriptors(let value, _), .findInformationResponse(let list)):
             for item in list {
                 try advance(past: item.handle, to: item.handle, "descriptor")
-                if item.type == GATTTable.clientConfiguration { result.configurations[value] = item.handle }
+                if item.type == GATTTable.cccd { result.cccdHandles[value] = item.handle }
             }
         default:
             throw LinkError(.protocolViolation, "unexpected response to a discovery request: \(pdu.opcode)")

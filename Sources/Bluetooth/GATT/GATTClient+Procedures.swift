@@ -122,10 +122,10 @@ extension GATTClient {
         guard !properties.isDisjoint(with: [.notify, .indicate]) else {
             return emit(fail("the characteristic at handle \(handle) supports neither notifications nor indications"))
         }
-        guard let configuration = found.configurations[handle] else {
+        guard let cccd = found.cccdHandles[handle] else {
             return emit(fail("the characteristic at handle \(handle) has no Client Characteristic Configuration"))
         }
         begin(.subscribe(handle: handle), at: now)
-        request(.writeRequest(handle: configuration, value: [properties.contains(.notify) ? 1 : 2, 0]), at: now)
+        request(.writeRequest(handle: cccd, value: [properties.contains(.notify) ? 1 : 2, 0]), at: now)
     }
 }

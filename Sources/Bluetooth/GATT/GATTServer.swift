@@ -119,7 +119,7 @@ package struct GATTServer: Sendable {
             effects.append(.log("cannot notify \(characteristic): unknown characteristic"))
             return deliveries.append(delivery)
         }
-        let subscribers = bearers.filter { $0.configurations[handle] != nil }.map(\.id)
+        let subscribers = bearers.filter { $0.cccdValues[handle] != nil }.map(\.id)
         delivery.pendingCentrals = Set(subscribers)
         deliveries.append(delivery)
         for id in subscribers { update(id, at: now) { $0.notify(handle, value, delivery: delivery.id) } }

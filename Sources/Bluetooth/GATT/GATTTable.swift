@@ -18,7 +18,7 @@ package struct GATTTable: Hashable, Sendable {
         case fixed([UInt8])
         /// A characteristic value, or a descriptor whose value the application supplies.
         case value(LocalCharacteristic)
-        case configuration(of: UInt16, CharacteristicProperties)
+        case cccd(of: UInt16, CharacteristicProperties)
     }
 
     package let attributes: [Attribute]
@@ -29,8 +29,8 @@ package struct GATTTable: Hashable, Sendable {
     package static let include: BluetoothUUID = 0x2802
     package static let characteristic: BluetoothUUID = 0x2803
     package static let userDescription: BluetoothUUID = 0x2901
-    /// Client Characteristic Configuration: notifications (bit 0) and indications (bit 1).
-    package static let clientConfiguration: BluetoothUUID = 0x2902
+    /// Client Characteristic Configuration descriptor: notifications (bit 0) and indications (bit 1).
+    package static let cccd: BluetoothUUID = 0x2902
     package static let genericAccess: BluetoothUUID = 0x1800
     package static let genericAttribute: BluetoothUUID = 0x1801
     package static let deviceName: BluetoothUUID = 0x2A00
@@ -63,9 +63,9 @@ package struct GATTTable: Hashable, Sendable {
         valueHandles[characteristic]
     }
 
-    package func configurationHandle(of value: UInt16) -> UInt16? {
+    package func cccdHandle(of value: UInt16) -> UInt16? {
         attributes.first {
-            if case .configuration(of: value, _) = $0.content { true } else { false }
+            if case .cccd(of: value, _) = $0.content { true } else { false }
         }?.handle
     }
 
@@ -160,8 +160,8 @@ extension GATTTable {
                     content: .fixed(declaration + local.uuid.littleEndian)))
             attributes.append(Attribute(handle: valueHandle, type: local.uuid, content: .value(local)))
             valueHandles[local.id] = valueHandle
-            if local.needsConfiguration {
-                try append(clientConfiguration, .configuration(of: valueHandle, local.properties), nil)
+            if local.needsCCCD {
+                try append(cccd, .cccd(of: valueHandle, local.properties), nil)
             }
             if let text = local.userDescription { try append(userDescription, .fixed(Array(text.utf8)), nil) }
             for descriptor in local.descriptors { try add(descriptor, of: valueHandle, local) }
@@ -170,8 +170,8 @@ extension GATTTable {
         private mutating func add(_ descriptor: LocalDescriptor, of valueHandle: UInt16, _ local: LocalCharacteristic)
             throws(LinkError)
         {
-            guard descriptor.uuid != clientConfiguration else {
-                try append(clientConfiguration, .configuration(of: valueHandle, local.properties), descriptor.handle)
+            guard descriptor.uuid != cccd else {
+                try append(cccd, .cccd(of: valueHandle, local.properties), descriptor.handle)
                 return
             }
             guard valueHandles[descriptor.id] == nil else {
@@ -197,7 +197,7 @@ extension GATTTable {
 extension LocalCharacteristic {
     var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
     /// Whether the link adds a Client Characteristic Configuration: the application has none and sets no handles.
-    var needsConfiguration: Bool {
-        canBeSubscribed && handle == nil && !descriptors.contains { $0.uuid == GATTTable.clientConfiguration }
+    var needsCCCD: Bool {
+        canBeSubscribed && handle == nil && !descriptors.contains { $0.uuid == GATTTable.cccd }
     }
 }

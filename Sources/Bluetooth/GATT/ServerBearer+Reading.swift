@@ -11,7 +11,7 @@ extension ServerBearer {
         switch attribute.content {
         case .service(let uuid, _): return .bytes(uuid.littleEndian)
         case .fixed(let bytes): return .bytes(bytes)
-        case .configuration(let value, _): return .bytes((configurations[value] ?? 0).littleEndianBytes(2))
+        case .cccd(let value, _): return .bytes((cccdValues[value] ?? 0).littleEndianBytes(2))
         case .value(let characteristic):
             guard characteristic.properties.contains(.read) || characteristic.acceptsAnyRead else {
                 return .refused(.readNotPermitted)

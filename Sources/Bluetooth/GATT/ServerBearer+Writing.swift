@@ -2,7 +2,7 @@
 extension ServerBearer {
     private enum Target {
         case value(LocalCharacteristic)
-        case configuration(of: UInt16, CharacteristicProperties)
+        case cccd(of: UInt16, CharacteristicProperties)
         case refused(ATTErrorCode)
     }
 
@@ -13,7 +13,7 @@ extension ServerBearer {
         case .value(let characteristic)
         where characteristic.acceptsAnyWrite || characteristic.properties.contains(property):
             .value(characteristic)
-        case .configuration(let value, let properties): .configuration(of: value, properties)
+        case .cccd(let value, let properties): .cccd(of: value, properties)
         case .value, .service, .fixed: .refused(.writeNotPermitted)
         }
     }
@@ -27,11 +27,11 @@ extension ServerBearer {
             }
             let token = begin(.write, handle)
             report(.write(id, characteristic.id, value: value, token: token))
-        case .configuration(let valueHandle, let properties):
-            if let error = Self.configurationError(value, properties) { return refuse(.writeRequest, handle, error) }
+        case .cccd(let valueHandle, let properties):
+            if let error = Self.cccdError(value, properties) { return refuse(.writeRequest, handle, error) }
             // Send the response before any notification of this subscription.
             send(.writeResponse)
-            configure(valueHandle, value)
+            setCCCD(valueHandle, value)
         }
     }
 
@@ -43,11 +43,11 @@ extension ServerBearer {
                 return log("its write without response of \(value.count) bytes is ignored: over 512")
             }
             report(.write(id, characteristic.id, value: value, token: nil))
-        case .configuration(let valueHandle, let properties):
-            if let error = Self.configurationError(value, properties) {
+        case .cccd(let valueHandle, let properties):
+            if let error = Self.cccdError(value, properties) {
                 return log("its subscription without response is ignored: \(error)")
             }
-            configure(valueHandle, value)
+            setCCCD(valueHandle, value)
         }
     }
 
@@ -74,8 +74,8 @@ extension ServerBearer {
         do throws(WriteError) {
             let writes = try Self.join(parts)
             for write in writes {
-                guard case .configuration(_, let properties) = target(write.handle, .write),
-                    let error = Self.configurationError(write.value, properties)
+                guard case .cccd(_, let properties) = target(write.handle, .write),
+                    let error = Self.cccdError(write.value, properties)
                 else { continue }
                 throw WriteError(handle: write.handle, error: error)
             }
@@ -90,7 +90,7 @@ extension ServerBearer {
         while let write = rest.first {
             switch target(write.handle, .write) {
             case .refused(let error): return refuse(.executeWriteRequest, write.handle, error)
-            case .configuration(let valueHandle, _): configure(valueHandle, write.value)
+            case .cccd(let valueHandle, _): setCCCD(valueHandle, write.value)
             case .value(let characteristic):
                 let token = begin(.execute(rest: rest), write.handle)
                 return report(.write(id, characteristic.id, value: write.value, token: token))
@@ -128,16 +128,16 @@ extension ServerBearer {
 
     /// Checks a Client Characteristic Configuration: bit 0 notifications, bit 1 indications, others reserved. The
     /// characteristic's properties must allow the bits.
-    private static func configurationError(_ value: [UInt8], _ properties: CharacteristicProperties) -> ATTErrorCode? {
+    private static func cccdError(_ value: [UInt8], _ properties: CharacteristicProperties) -> ATTErrorCode? {
         guard value.count == 2 else { return .invalidAttributeValueLength }
         let supportedBits: UInt8 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)
         return value[1] == 0 && value[0] & ~supportedBits == 0 ? nil : .cccdImproperlyConfigured
     }
 
-    private mutating func configure(_ valueHandle: UInt16, _ value: [UInt8]) {
+    private mutating func setCCCD(_ valueHandle: UInt16, _ value: [UInt8]) {
         let newBits = UInt16(value.first ?? 0)
-        let oldBits = configurations[valueHandle] ?? 0
-        configurations[valueHandle] = newBits == 0 ? nil : newBits
+        let oldBits = cccdValues[valueHandle] ?? 0
+        cccdValues[valueHandle] = newBits == 0 ? nil : newBits
         guard case .value(let characteristic) = table[valueHandle]?.content, (oldBits == 0) != (newBits == 0) else {
             return
         }

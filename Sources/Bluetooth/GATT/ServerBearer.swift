@@ -67,7 +67,7 @@ struct ServerBearer: Sendable {
     var mtu = ATTPDU.defaultMTU
     var now = MonotonicInstant(nanoseconds: 0)
     /// The Client Characteristic Configuration by value handle; 0 if absent.
-    var configurations: [UInt16: UInt16] = [:]
+    var cccdValues: [UInt16: UInt16] = [:]
     /// The parts of a long write, in order.
     var prepared: [PreparedPart] = []
     var transaction: Transaction?
@@ -252,7 +252,7 @@ struct ServerBearer: Sendable {
             return close(because: "does not receive its notifications; \(Limit.waitingValues) are pending")
         }
         // A central that enabled both notifications and indications receives notifications.
-        let isIndication = configurations[handle].map { $0 & 1 == 0 } ?? false
+        let isIndication = cccdValues[handle].map { $0 & 1 == 0 } ?? false
         queuedValues.append(QueuedValue(delivery: delivery, handle: handle, value: value, isIndication: isIndication))
         if continueAt == nil { flush() }
     }

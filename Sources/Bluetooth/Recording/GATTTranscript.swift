@@ -53,8 +53,8 @@ package struct GATTTranscript: Sendable {
                 ? .writeCommand(handle: handle, value: value) : .writeRequest(handle: handle, value: value)
             if let token { pending[token] = (id, request.opcode, handle) }
             write(id, .toPeripheral, request, at: now)
-        case .subscribed(let id, let uuid): configure(id, uuid, true, at: now)
-        case .unsubscribed(let id, let uuid): configure(id, uuid, false, at: now)
+        case .subscribed(let id, let uuid): writeCCCD(id, uuid, true, at: now)
+        case .unsubscribed(let id, let uuid): writeCCCD(id, uuid, false, at: now)
         case .notified, .unavailable, .available: break
         }
         defer { observations = [] }
@@ -90,9 +90,9 @@ package struct GATTTranscript: Sendable {
         write(id, .toCentral, pdu, at: now)
     }
 
-    private mutating func configure(_ id: CentralID, _ uuid: BluetoothUUID, _ on: Bool, at now: MonotonicInstant) {
+    private mutating func writeCCCD(_ id: CentralID, _ uuid: BluetoothUUID, _ on: Bool, at now: MonotonicInstant) {
         if on { centrals[id]?.subscriptions.insert(uuid) } else { centrals[id]?.subscriptions.remove(uuid) }
-        guard let value = table.valueHandle(of: uuid), let handle = table.configurationHandle(of: value) else { return }
+        guard let value = table.valueHandle(of: uuid), let handle = table.cccdHandle(of: value) else { return }
         exchange(id, .writeRequest(handle: handle, value: [on ? 1 : 0, 0]), .writeResponse, at: now)
     }
 

@@ -79,8 +79,8 @@ struct ObservedTable {
             let isDescriptor = known.uuid.short.map { (0x2900...0x29FF).contains($0) } ?? false
             isValue =
                 types[handle - 1]?.uuid == GATTTable.characteristic || known.source == .seen && !isDescriptor
-        } else if let use, use.isSubscription, use.properties.contains(.write), owner?.lacksConfiguration == true {
-            descriptor.uuid = GATTTable.clientConfiguration
+        } else if let use, use.isSubscription, use.properties.contains(.write), owner?.lacksCCCD == true {
+            descriptor.uuid = GATTTable.cccd
             isValue = false
         } else {
             isValue = owner?.source != .discovered
@@ -156,7 +156,7 @@ private struct TableBuilder {
         let index = services[last].characteristics.count - 1
         services[last].characteristics[index].descriptors.append(descriptor)
         // A server has this descriptor only if the characteristic can notify or indicate.
-        if descriptor.uuid == GATTTable.clientConfiguration, owner.source == .seen,
+        if descriptor.uuid == GATTTable.cccd, owner.source == .seen,
             !services[last].characteristics[index].canBeSubscribed
         {
             services[last].characteristics[index].properties.insert(.notify)
@@ -164,10 +164,10 @@ private struct TableBuilder {
     }
 
     /// The properties of the characteristic to which a descriptor with this handle would belong.
-    func owner(of handle: UInt16) -> (source: PeripheralProfile.Source, lacksConfiguration: Bool)? {
+    func owner(of handle: UInt16) -> (source: PeripheralProfile.Source, lacksCCCD: Bool)? {
         guard let last = service(at: handle), let found = services[last].characteristics.last, found.handle < handle
         else { return nil }
-        return (found.source, found.canBeSubscribed && found.configuration == nil)
+        return (found.source, found.canBeSubscribed && found.cccdHandle == nil)
     }
 
     /// The index of the last service if it contains the handle.

@@ -201,7 +201,7 @@ package final class ObservedPeripheral {
         }
         let unread = characteristics.filter { $0.properties.contains(.read) && $0.value == nil }.count
         if unread > 0 { gaps.append("the values of \(counted(unread, "readable characteristic")) were never read") }
-        let unsubscribed = characteristics.filter { $0.canBeSubscribed && $0.configuration == nil }.count
+        let unsubscribed = characteristics.filter { $0.canBeSubscribed && $0.cccdHandle == nil }.count
         if unsubscribed > 0 {
             gaps.append("the configuration descriptor of \(counted(unsubscribed, "characteristic")) is unknown")
         }

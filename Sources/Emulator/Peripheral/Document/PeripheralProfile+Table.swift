@@ -71,7 +71,7 @@ extension PeripheralProfile {
             self.descriptors = descriptors
         }
 
-        package var configuration: UInt16? { descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle }
+        package var cccdHandle: UInt16? { descriptors.first { $0.uuid == GATTTable.cccd }?.handle }
         /// Whether the characteristic supports notifications or indications.
         package var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
     }

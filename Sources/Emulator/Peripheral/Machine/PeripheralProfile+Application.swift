@@ -73,11 +73,11 @@ extension PeripheralProfile {
             LocalDescriptor(
                 uuid: $0.uuid ?? placeholder(at: $0.handle), id: identifier(of: $0.handle), handle: $0.handle)
         }
-        if characteristic.canBeSubscribed, characteristic.configuration == nil {
+        if characteristic.canBeSubscribed, characteristic.cccdHandle == nil {
             let free = Int(characteristic.descriptors.last?.handle ?? characteristic.handle) + 1
             if free < next, let handle = UInt16(exactly: free) {
                 local.descriptors.append(
-                    LocalDescriptor(uuid: GATTTable.clientConfiguration, id: identifier(of: handle), handle: handle))
+                    LocalDescriptor(uuid: GATTTable.cccd, id: identifier(of: handle), handle: handle))
                 remarks.append(
                     """
                     the subscription of \(local.uuid) at \(characteristic.handle) is at \(handle), the first free \

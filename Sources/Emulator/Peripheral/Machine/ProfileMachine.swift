@@ -30,7 +30,7 @@ package struct ProfileMachine: PeripheralMachine {
         var properties: CharacteristicProperties
         var value: [UInt8]?
         /// The handle of the Client Characteristic Configuration.
-        var configuration: UInt16?
+        var cccdHandle: UInt16?
     }
 
     package let profile: PeripheralProfile
@@ -72,7 +72,7 @@ package struct ProfileMachine: PeripheralMachine {
             for (characteristic, local) in zip(service.characteristics, local.characteristics) {
                 attributes[characteristic.handle] = Attribute(
                     uuid: local.uuid, properties: characteristic.properties, value: characteristic.value?.bytes,
-                    configuration: local.descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle)
+                    cccdHandle: local.descriptors.first { $0.uuid == GATTTable.cccd }?.handle)
                 for descriptor in characteristic.descriptors {
                     attributes[descriptor.handle] = Attribute(
                         uuid: descriptor.uuid, properties: [.read, .write], value: descriptor.value?.bytes)
@@ -157,7 +157,7 @@ package struct ProfileMachine: PeripheralMachine {
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
         subscriptions.insert(handle)
         playUnrequestedValues(of: handle, at: now)
-        configure(handle, [[1, 0], [2, 0], [3, 0]], at: now)
+        subscriptionChanged(handle, [[1, 0], [2, 0], [3, 0]], at: now)
     }
 
     private mutating func playUnrequestedValues(of handle: UInt16, at now: MonotonicInstant) {
@@ -171,15 +171,15 @@ package struct ProfileMachine: PeripheralMachine {
         subscriptions.remove(handle)
         // The values of a subscription stop when the subscription ends.
         players.removeAll { $0.owner == handle }
-        configure(handle, [[0, 0]], at: now)
+        subscriptionChanged(handle, [[0, 0]], at: now)
     }
 
     /// Sends the recorded values after a change of a subscription. The link has responded to the write.
-    private mutating func configure(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
-        guard let configuration = attributes[handle]?.configuration else { return }
+    private mutating func subscriptionChanged(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
+        guard let cccdHandle = attributes[handle]?.cccdHandle else { return }
         if mode == .strict {
-            skipExchanges(before: configuration, values)
-            guard cursor < cursorEnd, index.exchanges[cursor].handle == configuration,
+            skipExchanges(before: cccdHandle, values)
+            guard cursor < cursorEnd, index.exchanges[cursor].handle == cccdHandle,
                 values.contains(index.exchanges[cursor].value?.bytes ?? [])
             else {
                 return reportMismatch("\(values == [[0, 0]] ? "unsubscribed from" : "subscribed to") \(label(handle))")
@@ -191,7 +191,7 @@ package struct ProfileMachine: PeripheralMachine {
             for value in values {
                 guard
                     let exchange = index.nextExchange(
-                        ExchangeIndex.Key(request: request, handle: configuration, value: value), isLoop: mode == .loop)
+                        ExchangeIndex.Key(request: request, handle: cccdHandle, value: value), isLoop: mode == .loop)
                 else { continue }
                 return play(exchange, of: handle, at: now)
             }
@@ -297,7 +297,7 @@ package struct ProfileMachine: PeripheralMachine {
                 cursor += 1
                 continue
             }
-            guard let value = attributes.first(where: { $0.value.configuration == exchangeHandle })?.key else { return }
+            guard let value = attributes.first(where: { $0.value.cccdHandle == exchangeHandle })?.key else { return }
             let bytes = index.exchanges[cursor].value?.bytes ?? []
             let isThisSubscription = exchangeHandle == handle && values.contains(bytes)
             guard !isThisSubscription, subscriptions.contains(value) == (bytes.first != 0) else { return }
