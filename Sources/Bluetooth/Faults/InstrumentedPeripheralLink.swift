@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Adds faults and an observer to any peripheral link, at GATT level (see `GATTFaultInjector`, `GATTTranscript`). The
-/// observer sees the traffic after the faults are applied.
+/// Adds faults and an observer to any peripheral link, at GATT level. The observer sees the traffic after
+/// the faults are applied. See `GATTFaultInjector` and `PeripheralTranscript`.
 ///
 /// Links that carry ATT PDUs take `LinkInstruments` instead. `queue` protects all state.
 package final class InstrumentedPeripheralLink: PeripheralLink, @unchecked Sendable {
@@ -15,7 +15,7 @@ package final class InstrumentedPeripheralLink: PeripheralLink, @unchecked Senda
     private let timer: DeadlineTimer
     private var injector: GATTFaultInjector
     /// The writer of the observer's packets; `nil` without an observer, and before `open`.
-    private var transcript: GATTTranscript?
+    private var transcript: PeripheralTranscript?
 
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
@@ -37,7 +37,7 @@ package final class InstrumentedPeripheralLink: PeripheralLink, @unchecked Senda
 
     package func open(_ application: GATTApplication) async throws(LinkError) {
         if instruments.observe != nil {
-            let new = try GATTTranscript(application)
+            let new = try PeripheralTranscript(application)
             queue.async { self.transcript = new }
         }
         try await base.open(application)

@@ -3,7 +3,7 @@
 /// The handles are those that `GATTServer` would assign; the stack's differ. The stack's own traffic (MTU exchange,
 /// discovery, subscription) is written as `GATTClient` would send it, so that a reader can resolve each handle. Values,
 /// their order and direction are real.
-package struct GATTTranscript: Sendable {
+package struct PeripheralTranscript: Sendable {
     private struct Central {
         var connection: Int
         var mtu = ATTPDU.defaultMTU
