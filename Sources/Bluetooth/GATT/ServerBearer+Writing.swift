@@ -55,20 +55,20 @@ extension ServerBearer {
 
     mutating func prepareWrite(_ handle: UInt16, _ offset: UInt16, _ value: [UInt8]) {
         if case .refused(let error) = target(handle, .write) { return refuse(.prepareWriteRequest, handle, error) }
-        guard prepared.count < Limit.preparedParts,
-            prepared.reduce(value.count, { $0 + $1.value.count }) <= Limit.preparedBytes
+        guard prepareQueue.count < Limit.preparedWrites,
+            prepareQueue.reduce(value.count, { $0 + $1.value.count }) <= Limit.preparedBytes
         else {
             log("prepares too many writes; the queue is full")
             return refuse(.prepareWriteRequest, handle, .prepareQueueFull)
         }
-        prepared.append(PreparedPart(handle: handle, offset: Int(offset), value: value))
+        prepareQueue.append(PreparedWrite(handle: handle, offset: Int(offset), value: value))
         send(.prepareWriteResponse(handle: handle, offset: offset, value: value))
     }
 
     mutating func executeWrite(_ flags: UInt8) {
-        let parts = prepared
+        let parts = prepareQueue
         // The queue is empty after any Execute Write Request (Vol 3 Part F, 3.4.6.3).
-        prepared = []
+        prepareQueue = []
         guard flags <= 1 else { return refuse(.executeWriteRequest, 0, .invalidPDU) }
         guard flags == 1 else { return send(.executeWriteResponse) }
         do throws(WriteError) {
@@ -106,7 +106,7 @@ extension ServerBearer {
     }
 
     /// Joins the parts of each attribute. A part must start inside or directly after the earlier parts.
-    private static func join(_ parts: [PreparedPart]) throws(WriteError) -> [ATTHandleValue] {
+    private static func join(_ parts: [PreparedWrite]) throws(WriteError) -> [ATTHandleValue] {
         var writes: [ATTHandleValue] = []
         for part in parts {
             if writes.last?.handle != part.handle || part.offset == 0 && !part.value.isEmpty {

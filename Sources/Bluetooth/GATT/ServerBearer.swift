@@ -3,8 +3,8 @@ struct ServerBearer: Sendable {
     enum Limit {
         /// The maximum number of requests that wait for the previous response.
         static let waitingRequests = 8
-        /// The maximum number of parts of a prepared write, enough for one value at MTU 23.
-        static let preparedParts = 64
+        /// The maximum number of prepared writes, enough for one value at MTU 23.
+        static let preparedWrites = 64
         static let preparedBytes = 1024
         /// The maximum number of values that a central has not received yet.
         static let waitingValues = 4096
@@ -48,7 +48,7 @@ struct ServerBearer: Sendable {
         var deadline: MonotonicInstant
     }
 
-    struct PreparedPart: Sendable {
+    struct PreparedWrite: Sendable {
         var handle: UInt16
         var offset: Int
         var value: [UInt8]
@@ -68,8 +68,8 @@ struct ServerBearer: Sendable {
     var now = MonotonicInstant(nanoseconds: 0)
     /// The Client Characteristic Configuration by value handle; 0 if absent.
     var cccdValues: [UInt16: UInt16] = [:]
-    /// The parts of a long write, in order.
-    var prepared: [PreparedPart] = []
+    /// The prepared writes, in order (Vol 3 Part F, 3.4.6).
+    var prepareQueue: [PreparedWrite] = []
     var transaction: Transaction?
     private var lastToken: UInt64
     private var waiting: [ATTPDU] = []
