@@ -153,7 +153,7 @@ import Testing
 
     @Test func `a stream that is not HCI is reported and ignored`() {
         var (host, _) = Self.ready()
-        #expect(host.handle(.received([0x47, 0x45])) == [.broken("received an HCI packet of the unknown type 71")])
+        #expect(host.handle(.received([0x47, 0x45])) == [.failed("received an HCI packet of the unknown type 71")])
         #expect(host.handle(.received(Self.connected())) == [])
     }
 

@@ -3,8 +3,8 @@ struct H4Stream {
     enum Step {
         case packet(UInt8, [UInt8])
         case incomplete
-        /// The packet type is unknown, so the start of the next packet is unknown too.
-        case broken(UInt8)
+        /// The start of the next packet is unknown, too.
+        case unknownType(UInt8)
     }
 
     private var bytes: [UInt8] = []
@@ -21,7 +21,7 @@ struct H4Stream {
     mutating func next() -> Step {
         guard start < bytes.count else { return .incomplete }
         let type = bytes[start]
-        guard let length = HCIPacketType.length(ofH4: bytes[start...]) else { return .broken(type) }
+        guard let length = HCIPacketType.length(ofH4: bytes[start...]) else { return .unknownType(type) }
         guard bytes.count - start >= length else { return .incomplete }
         defer { start += length }
         return .packet(type, Array(bytes[(start + 1)..<(start + length)]))

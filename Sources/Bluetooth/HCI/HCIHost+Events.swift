@@ -29,7 +29,7 @@ extension HCIHost {
         // Hardware Error.
         case 0x10:
             isOpen = false
-            effects.append(.broken("the controller reported a hardware error"))
+            effects.append(.failed("the controller reported a hardware error"))
         case 0x3E where !bytes.isEmpty: receiveLEEvent(bytes)
         default: break
         }

@@ -28,9 +28,9 @@ package struct HCIHost: Sendable {
         case congested(UInt16)
         case drained(UInt16)
         case disconnected(UInt16, reason: UInt8)
-        case refused(opcode: UInt16, status: UInt8)
+        case commandFailed(opcode: UInt16, status: UInt8)
         /// The received bytes are not HCI, so the transport is unusable.
-        case broken(String)
+        case failed(String)
     }
 
     package struct ReceivedReport: Hashable, Sendable {
@@ -113,9 +113,9 @@ package struct HCIHost: Sendable {
         while isOpen {
             switch stream.next() {
             case .packet(let type, let packet): receivePacket(type, packet)
-            case .broken(let type):
+            case .unknownType(let type):
                 isOpen = false
-                effects.append(.broken("received an HCI packet of the unknown type \(type)"))
+                effects.append(.failed("received an HCI packet of the unknown type \(type)"))
             case .incomplete: return
             }
         }
@@ -148,7 +148,8 @@ package struct HCIHost: Sendable {
         if opcode == awaitedOpcode { awaitedOpcode = nil }
         // Ignore errors of cancelling an attempt that has ended, and of event masks unknown to an old controller.
         if status != 0, opcode != 0x200E, opcode != 0x2001 {
-            effects.append(opcode == 0x200D ? .connectFailed(status: status) : .refused(opcode: opcode, status: status))
+            effects.append(
+                opcode == 0x200D ? .connectFailed(status: status) : .commandFailed(opcode: opcode, status: status))
         }
         if status == 0 { parseCommandResult(opcode, Array(parameters)) }
         nextCommand()

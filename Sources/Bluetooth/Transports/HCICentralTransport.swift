@@ -6,13 +6,13 @@ extension ATTCentralLink {
         let queue = DispatchQueue(label: "central hci:\(endpoint)")
         self.init(
             name: "hci:\(endpoint)", hasRadio: true, queue: queue, instruments: instruments,
-            transport: HCICentralTransport(StreamController(endpoint, queue: queue, instruments: instruments)))
+            transport: HCICentralTransport(HCIController(endpoint, queue: queue, instruments: instruments)))
     }
 }
 
 /// A controller in the central role. The queue protects all state.
 private final class HCICentralTransport: CentralTransport {
-    private let controller: StreamController
+    private let controller: HCIController
     weak var central: ATTCentralLink?
     private var isScanning = false
     private var peers: [PeerID: (advertisement: Advertisement, isRandom: Bool)] = [:]
@@ -23,7 +23,7 @@ private final class HCICentralTransport: CentralTransport {
 
     private static let maximumPeers = 4096
 
-    init(_ controller: StreamController) {
+    init(_ controller: HCIController) {
         self.controller = controller
         controller.onEffect = { [weak self] in self?.handle($0) }
         controller.onEnd = { [weak self] in self?.connectionLost($0) }

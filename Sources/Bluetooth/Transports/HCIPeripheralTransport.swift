@@ -7,7 +7,7 @@ extension ATTPeripheralLink {
         self.init(
             name: "hci:\(endpoint)", queue: queue, instruments: instruments,
             transport: HCIPeripheralTransport(
-                StreamController(endpoint, queue: queue, instruments: instruments), queue: queue,
+                HCIController(endpoint, queue: queue, instruments: instruments), queue: queue,
                 clock: instruments.clock)
         )
     }
@@ -15,7 +15,7 @@ extension ATTPeripheralLink {
 
 /// A controller in the peripheral role. The queue protects all state.
 private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Sendable {
-    private let controller: StreamController
+    private let controller: HCIController
     weak var peripheral: ATTPeripheralLink?
     private var advertisement: AdvertisingBytes?
     private var isVisible = true
@@ -25,7 +25,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private let reconnectTimer: DeadlineTimer
     private static let reconnectInterval = Duration.seconds(1)
 
-    init(_ controller: StreamController, queue: DispatchQueue, clock: MonotonicClock) {
+    init(_ controller: HCIController, queue: DispatchQueue, clock: MonotonicClock) {
         (self.controller, self.clock) = (controller, clock)
         reconnectTimer = DeadlineTimer(queue: queue, clock: clock)
         controller.onEffect = { [weak self] in self?.handle($0) }

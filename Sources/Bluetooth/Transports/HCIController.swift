@@ -1,7 +1,7 @@
 import Dispatch
 
 /// An HCI controller over TCP, such as Bumble's, with time limits. The queue protects all state.
-final class StreamController: @unchecked Sendable {
+final class HCIController: @unchecked Sendable {
     let endpoint: NetworkEndpoint
     let queue: DispatchQueue
     private var host: HCIHost
@@ -92,8 +92,8 @@ final class StreamController: @unchecked Sendable {
             let callers = readyHandlers
             readyHandlers = []
             for body in callers { body(nil) }
-        case .broken(let message): end("\(endpoint): \(message)")
-        case .refused(let opcode, let status):
+        case .failed(let message): end("\(endpoint): \(message)")
+        case .commandFailed(let opcode, let status):
             instruments.log(
                 """
                 the controller at \(endpoint) refused command 0x\(String(opcode, radix: 16)): status \
