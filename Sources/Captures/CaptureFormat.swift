@@ -217,7 +217,7 @@ package struct CaptureError: Error, Sendable, Hashable {
         case unsupported
         case truncated
         /// The bytes do not conform to their format.
-        case broken
+        case malformed
         /// The output format cannot store the packet.
         case notStorable
     }
@@ -249,12 +249,12 @@ package struct CaptureError: Error, Sendable, Hashable {
             """)
     }
 
-    static func broken(at offset: Int, _ problem: String) -> CaptureError {
-        CaptureError(.broken, at: offset, "\(problem): the file is damaged here; everything before it was read")
+    static func malformed(at offset: Int, _ problem: String) -> CaptureError {
+        CaptureError(.malformed, at: offset, "\(problem): the file is damaged here; everything before it was read")
     }
 
     static func tooLong(record: Int, start: Int, length: UInt64) -> CaptureError {
-        .broken(at: start, "record \(record) claims a length of \(length) bytes, more than any Bluetooth packet has")
+        .malformed(at: start, "record \(record) claims a length of \(length) bytes, more than any Bluetooth packet has")
     }
 
     static func linkType(_ linkType: LinkType, at offset: Int) -> CaptureError {

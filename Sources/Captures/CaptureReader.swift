@@ -53,7 +53,7 @@ package struct CaptureReader {
             switch format.sniff(head, isLast: !canWait) {
             case .match: return format.init()
             case .noMatch: continue
-            case .broken(let error): throw error
+            case .invalid(let error): throw error
             case .undecided: if canWait { return nil }
             }
         }
@@ -76,7 +76,7 @@ enum Sniff: Hashable {
     case match
     case noMatch
     /// The file has this format, but is damaged or of an unsupported variant.
-    case broken(CaptureError)
+    case invalid(CaptureError)
     case undecided
 }
 

@@ -38,10 +38,10 @@ struct PcapngParser: FormatParser {
         guard head.byteCount >= 4 else { return isLast ? .noMatch : .undecided }
         guard head.u32(0, bigEndian: true) == sectionHeader else { return .noMatch }
         guard head.byteCount >= 12 else {
-            return isLast ? .broken(.truncated(record: nil, start: 0, end: head.byteCount, needed: 28)) : .undecided
+            return isLast ? .invalid(.truncated(record: nil, start: 0, end: head.byteCount, needed: 28)) : .undecided
         }
         guard byteOrder(head, at: 0) == nil else { return .match }
-        return .broken(.broken(at: 8, "the byte-order magic of this pcapng file is invalid"))
+        return .invalid(.malformed(at: 8, "the byte-order magic of this pcapng file is invalid"))
     }
 
     private static func byteOrder(_ window: RawSpan, at: Int) -> Bool? {
@@ -60,13 +60,13 @@ struct PcapngParser: FormatParser {
             let type = window.u32(at, bigEndian: isBigEndian)
             if type == Self.sectionHeader {
                 guard let order = Self.byteOrder(window, at: at) else {
-                    throw CaptureError.broken(at: start, "a section header has an invalid byte-order magic")
+                    throw CaptureError.malformed(at: start, "a section header has an invalid byte-order magic")
                 }
                 isBigEndian = order
             }
             let length = window.u32(at + 4, bigEndian: isBigEndian)
             guard length >= 12, length % 4 == 0 else {
-                throw CaptureError.broken(
+                throw CaptureError.malformed(
                     at: start, "a pcapng block has the invalid length \(length)")
             }
             guard length <= longestPacket else {
@@ -81,7 +81,7 @@ struct PcapngParser: FormatParser {
             guard Int(length) <= window.byteCount - at else { break }
             let trailer = window.u32(at + Int(length) - 4, bigEndian: isBigEndian)
             guard trailer == length else {
-                throw CaptureError.broken(
+                throw CaptureError.malformed(
                     at: start, "the two length fields of a pcapng block differ: \(length) and \(trailer)")
             }
             let block = window.extracting(at + 8..<at + Int(length) - 4)
@@ -115,10 +115,10 @@ struct PcapngParser: FormatParser {
 
     private mutating func readInterface(_ block: RawSpan, at start: Int, info: inout CaptureFileInfo) throws {
         guard block.byteCount >= 8 else {
-            throw CaptureError.broken(at: start, "an interface block is too short for its fields")
+            throw CaptureError.malformed(at: start, "an interface block is too short for its fields")
         }
         guard interfacesBefore + interfaces.count < 65_536 else {
-            throw CaptureError.broken(at: start, "the file describes more than 65536 interfaces")
+            throw CaptureError.malformed(at: start, "the file describes more than 65536 interfaces")
         }
         let linkType = LinkType(rawValue: UInt32(block.u16(0, bigEndian: isBigEndian)))
         var interface = Interface(
@@ -159,13 +159,13 @@ struct PcapngParser: FormatParser {
     ) throws {
         let headLength = type == 3 ? 4 : 20, number = info.packets + 1
         guard block.byteCount >= headLength else {
-            throw CaptureError.broken(at: start, "packet block \(number) is too short for its fields")
+            throw CaptureError.malformed(at: start, "packet block \(number) is too short for its fields")
         }
         let index =
             type == 3
             ? 0 : type == 2 ? Int(block.u16(0, bigEndian: isBigEndian)) : Int(block.u32(0, bigEndian: isBigEndian))
         guard index < interfaces.count else {
-            throw CaptureError.broken(
+            throw CaptureError.malformed(
                 at: start,
                 """
                 packet \(number) belongs to interface \(index), but the section describes only \(interfaces.count)
@@ -176,7 +176,7 @@ struct PcapngParser: FormatParser {
         var included = type == 3 ? min(original, available) : block.u32(12, bigEndian: isBigEndian)
         if type == 3, interfaces[index].snapLength > 0 { included = min(included, interfaces[index].snapLength) }
         guard included <= available else {
-            throw CaptureError.broken(
+            throw CaptureError.malformed(
                 at: start,
                 "packet \(number) claims \(included) bytes, but its block has only \(available)")
         }

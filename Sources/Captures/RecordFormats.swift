@@ -39,7 +39,7 @@ extension RecordParser {
     static func headerSniff(_ head: RawSpan, isLast: Bool) -> Sniff? {
         if head.byteCount >= headerLength { return nil }
         return isLast
-            ? .broken(.truncated(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
+            ? .invalid(.truncated(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
     }
 
     func checked(_ included: UInt32, at: Int, info: CaptureFileInfo) throws -> Int {
@@ -71,7 +71,7 @@ struct BtsnoopParser: RecordParser {
         if let early = headerSniff(head, isLast: isLast) { return early }
         let version = head.u32(8, bigEndian: true), datalink = head.u32(12, bigEndian: true)
         guard version == 1 else {
-            return .broken(
+            return .invalid(
                 CaptureError(
                     .unsupported, at: 8,
                     "unsupported btsnoop version \(version), expected 1: the file is damaged or of another kind"
@@ -89,7 +89,7 @@ struct BtsnoopParser: RecordParser {
                 are lost); transfer it again as binary
                 """
             }
-        return .broken(CaptureError(.unsupported, at: 12, "this btsnoop file \(reason)"))
+        return .invalid(CaptureError(.unsupported, at: 12, "this btsnoop file \(reason)"))
     }
 
     private static func linkType(_ datalink: UInt32) -> LinkType? {
@@ -150,7 +150,7 @@ struct PcapParser: RecordParser {
         guard let isBigEndian = byteOrder(head) else { return .noMatch }
         if let early = headerSniff(head, isLast: isLast) { return early }
         let linkType = linkType(head, isBigEndian)
-        return linkType.isReadInPcap ? .match : .broken(.linkType(linkType, at: 20))
+        return linkType.isReadInPcap ? .match : .invalid(.linkType(linkType, at: 20))
     }
 
     private static func byteOrder(_ head: RawSpan) -> Bool? {
@@ -240,7 +240,7 @@ struct PacketLoggerParser: RecordParser {
     func length(_ window: RawSpan, at: Int, info: CaptureFileInfo) throws -> Int {
         let length = window.u32(at, bigEndian: isBigEndian)
         guard length >= 9 else {
-            throw CaptureError.broken(
+            throw CaptureError.malformed(
                 at: info.offset + at,
                 "record \(info.packets + 1) has the invalid length \(length), shorter than its own header")
         }

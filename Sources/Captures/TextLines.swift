@@ -47,7 +47,8 @@ extension LineParser {
             } catch let error as MalformedLine {
                 throw isComplete
                     ? CaptureError(
-                        .broken, at: line.offset, "line \(line.number): \(error.reason); everything before it was read")
+                        .malformed, at: line.offset,
+                        "line \(line.number): \(error.reason); everything before it was read")
                     : CaptureError(
                         .truncated, at: line.offset,
                         """
@@ -58,7 +59,7 @@ extension LineParser {
             at = next
         }
         if !isLast, window.byteCount - at > longestPacket {
-            throw CaptureError.broken(at: info.offset + at, "line \(info.lines + 1) is too long for a packet")
+            throw CaptureError.malformed(at: info.offset + at, "line \(info.lines + 1) is too long for a packet")
         }
         if isLast { try finish(end: end, info: &info, body) }
         return at

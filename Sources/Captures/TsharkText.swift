@@ -147,7 +147,7 @@ struct HexDumpParser: LineParser {
             }
             guard offset == packet.count else {
                 throw CaptureError(
-                    .broken, at: line.offset,
+                    .malformed, at: line.offset,
                     """
                     this line starts at byte \(offset) of its packet, but the lines before have \(packet.count) bytes: \
                     lines are missing here; everything before it was read

@@ -72,7 +72,7 @@ import Testing
         let lying = be(UInt32(0x7FFF_FFFF)) + be(UInt32(0x7FFF_FFFF)) + be(UInt32(0)) + be(UInt32(0)) + be(Int64(0))
         let reading = Reading(Self.file(1002, [Self.record([1, 3, 12, 0], flags: 2), lying]))
         #expect(reading.packets.count == 1)
-        #expect(reading.error?.kind == .broken)
+        #expect(reading.error?.kind == .malformed)
         #expect(reading.error?.offset == 16 + 28)
     }
 

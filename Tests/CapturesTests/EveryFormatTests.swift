@@ -88,7 +88,7 @@ import Testing
                 zip(cut.packets.prefix(certain), whole.packets).allSatisfy {
                     $0.packet == $1.packet && $0.bytes == $1.bytes
                 }, "cut at \(length)")
-            if let error = cut.error { #expect(error.kind != .broken, "cut at \(length): \(error)") }
+            if let error = cut.error { #expect(error.kind != .malformed, "cut at \(length): \(error)") }
         }
     }
 

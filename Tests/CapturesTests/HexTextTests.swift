@@ -117,7 +117,7 @@ import Testing
 
     @Test func `a line without an end is rejected`() {
         let text = "1 < FFE4 00\n1 < FFE4 " + String(repeating: "00", count: 200_000)
-        #expect(Reading(text, step: 50_000).error?.kind == .broken)
+        #expect(Reading(text, step: 50_000).error?.kind == .malformed)
     }
 
     @Test func `line breaks in device names are removed`() throws {

@@ -157,7 +157,7 @@ import Testing
                     $0.packet == $1.packet && $0.bytes == $1.bytes
                 }, "cut at \(length)")
             if let error = cut.error {
-                #expect(error.offset <= length && error.kind != .broken, "cut at \(length): \(error)")
+                #expect(error.offset <= length && error.kind != .malformed, "cut at \(length): \(error)")
             }
         }
         expectNoTrap(whole)

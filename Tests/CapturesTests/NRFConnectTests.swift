@@ -105,7 +105,7 @@ import Testing
                 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 0Z\nD\t23:59:59.000\tx\n
                 """
                 .utf8))
-        #expect(reading.error?.kind == .broken)
+        #expect(reading.error?.kind == .malformed)
         #expect(reading.error?.offset == 24)
     }
 }

@@ -66,6 +66,6 @@ import Testing
         let good = (0..<6).flatMap { _ in Self.record(1, [0x0E, 0], isBigEndian: true) }
         let reading = Reading(good + be(UInt32(3)) + [UInt8](repeating: 0, count: 20))
         #expect(reading.packets.count == 6)
-        #expect(reading.error?.kind == .broken && reading.error?.offset == good.count)
+        #expect(reading.error?.kind == .malformed && reading.error?.offset == good.count)
     }
 }

@@ -33,7 +33,7 @@ final class ArchiveReader {
         (self.kind, self.budget) = (kind, budget)
         stream = kind == .gzip ? InflateStream(.gzip, descriptor) : nil
         guard let handle = archive_read_new() else {
-            throw CaptureError(.broken, at: 0, "this \(kind.title) file cannot be unpacked: out of memory")
+            throw CaptureError(.malformed, at: 0, "this \(kind.title) file cannot be unpacked: out of memory")
         }
         self.handle = handle
         enableFormats()
@@ -155,16 +155,16 @@ final class ArchiveReader {
                 .unsupported, at: 0, "this file is packed more than once: unpack it manually and pass the capture file")
         }
         if !kind.holdsMembers, filters == 0 || stream.map({ !$0.hasOutput && $0.failure != nil }) == true {
-            throw CaptureError(.broken, at: 0, "this is a \(kind.title) file, damaged or truncated at its start")
+            throw CaptureError(.malformed, at: 0, "this is a \(kind.title) file, damaged or truncated at its start")
         }
     }
 
     private func failure() -> CaptureError {
         if let sentence = stream?.failure {
             isReported = true
-            return CaptureError(.broken, at: 0, sentence)
+            return CaptureError(.malformed, at: 0, sentence)
         }
         let why = archive_error_string(handle).map { String(cString: $0) } ?? "no reason given"
-        return CaptureError(.broken, at: 0, "this \(kind.title) file is damaged or truncated: \(why)")
+        return CaptureError(.malformed, at: 0, "this \(kind.title) file is damaged or truncated: \(why)")
     }
 }

@@ -18,14 +18,14 @@ enum PackedLog {
     /// - Throws: `CaptureError` if the bytes are not a packed log.
     static func deflated(_ log: [UInt8]) throws(CaptureError) -> [UInt8] {
         guard log.count >= headerLength + 6 else {
-            throw CaptureError(.broken, at: 0, "invalid packed log: \(log.count) bytes, fewer than its own header")
+            throw CaptureError(.malformed, at: 0, "invalid packed log: \(log.count) bytes, fewer than its own header")
         }
         guard log[0] == 1 || log[0] == 2 else {
-            throw CaptureError(.broken, at: 0, "invalid packed log: version \(log[0]), expected 1 or 2")
+            throw CaptureError(.malformed, at: 0, "invalid packed log: version \(log[0]), expected 1 or 2")
         }
         let (method, flags) = (log[headerLength], log[headerLength + 1])
         guard method & 0x0F == 8, (Int(method) << 8 | Int(flags)) % 31 == 0, flags & 0x20 == 0 else {
-            throw CaptureError(.broken, at: 0, "invalid packed log: not deflate data")
+            throw CaptureError(.malformed, at: 0, "invalid packed log: not deflate data")
         }
         return Array(log[headerLength...])
     }

@@ -36,7 +36,7 @@ final class Unpacker {
             return nil
         }
         guard !found.isEmpty else {
-            throw CaptureError(.broken, at: 0, rejections.first ?? "the packed log in this text is damaged")
+            throw CaptureError(.malformed, at: 0, rejections.first ?? "the packed log in this text is damaged")
         }
         return CaptureOpener.Opened(parts: found, remarks: reportedRejections)
     }
@@ -91,7 +91,7 @@ final class Unpacker {
             file.rewind()
             do {
                 try unpack(file.descriptor, kind, entry: entry, depth: depth + 1)
-            } catch let error as CaptureError where error.kind == .broken {
+            } catch let error as CaptureError where error.kind == .malformed {
                 reject(error.sentence, in: entry.isEmpty ? "inside" : entry)
             }
             return
@@ -147,7 +147,7 @@ final class Unpacker {
                 CapturePart(
                     path, entry, isPackedLog: true, order: ContentProbe(file, isLast: true).order, spool: spool,
                     readingError: log.readingError ?? readingError))
-        } catch let error as CaptureError where error.kind == .broken {
+        } catch let error as CaptureError where error.kind == .malformed {
             let suffix = log.readingError.map { "; \($0)" } ?? ""
             reject(error.sentence + suffix, in: entry)
         }
@@ -175,7 +175,8 @@ final class Unpacker {
             while let piece = stream.next() {
                 try budget.countBytes(piece.count)
                 guard records.count + piece.count <= PackedLog.longest else {
-                    throw CaptureError(.broken, at: 0, "the packed log is larger than \(PackedLog.longest >> 20) MiB")
+                    throw CaptureError(
+                        .malformed, at: 0, "the packed log is larger than \(PackedLog.longest >> 20) MiB")
                 }
                 records += piece
             }
