@@ -14,7 +14,7 @@ package struct CaptureFormat: Sendable, Hashable {
     }
 
     /// The protocol layer of the packets. Captures of one layer are converted into each other packet by packet.
-    package enum Level: Sendable, Hashable { case hci, linkLayer, text }
+    package enum Layer: Sendable, Hashable { case hci, linkLayer, text }
 
     package var container: Container
     package var linkType: LinkType
@@ -27,7 +27,7 @@ package struct CaptureFormat: Sendable, Hashable {
         self.isBigEndian = isBigEndian
     }
 
-    package var level: Level { linkType.level }
+    package var layer: Layer { linkType.layer }
 }
 
 extension CaptureFormat: CustomStringConvertible {
@@ -75,7 +75,7 @@ extension CaptureFormat: CustomStringConvertible {
     package var keepsAdapters: Bool {
         switch (container, linkType) {
         case (.pcapng, _), (_, .monitor): true
-        default: level != .hci
+        default: layer != .hci
         }
     }
 
@@ -116,7 +116,7 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
     package static let packetLogger = Self(rawValue: 0x1_0001)
     package static let text = Self(rawValue: 0x1_0002)
 
-    private typealias Properties = (title: String, level: CaptureFormat.Level, isReadInPcap: Bool)
+    private typealias Properties = (title: String, layer: CaptureFormat.Layer, isReadInPcap: Bool)
 
     private static let known: [LinkType: Properties] = [
         .h4: ("Bluetooth HCI H4", .hci, true),
@@ -131,7 +131,7 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
         .text: ("characteristic values", .text, false),
     ]
 
-    package var level: CaptureFormat.Level { Self.known[self]?.level ?? .hci }
+    package var layer: CaptureFormat.Layer { Self.known[self]?.layer ?? .hci }
 
     /// Whether `PcapParser` and `PcapngParser` read packets of this link type.
     var isReadInPcap: Bool { Self.known[self]?.isReadInPcap ?? false }

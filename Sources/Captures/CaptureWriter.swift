@@ -36,7 +36,7 @@ package struct CaptureWriter {
     package mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
         switch packet.content {
         case .unknown: return false
-        case .note where format.level != .hci: return false
+        case .note where format.layer != .hci: return false
         default: return try encoder.write(withStorableTime(packet), bytes, &output)
         }
     }

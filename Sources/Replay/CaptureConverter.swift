@@ -45,7 +45,7 @@ package struct CaptureConverter {
         defer { outcome.retimedRecords = writer.retimedRecords }
         // Connections that are open at the end of a file can continue in the next one.
         var reassembler = ConversationReassembler(), conversation: ConversationWriter?, gate = TrafficGate(filter)
-        var last: Duration?, level: CaptureFormat.Level?
+        var last: Duration?, layer: CaptureFormat.Layer?
         func emit(_ packet: CapturePacket, _ bytes: RawSpan) throws {
             if try writer.write(packet, bytes) { outcome.written += 1 }
         }
@@ -65,17 +65,17 @@ package struct CaptureConverter {
                 try file.forEachPacket { packet, bytes in
                     if !hasStarted {
                         hasStarted = true
-                        let isSameLevel = level == survey.level && level != .text
-                        if !isSameLevel || !reassembler.isContinued(at: packet.time, after: last) { try finishLog() }
-                        level = survey.level
+                        let isSameLayer = layer == survey.layer && layer != .text
+                        if !isSameLayer || !reassembler.isContinued(at: packet.time, after: last) { try finishLog() }
+                        layer = survey.layer
                     }
                     last = packet.time ?? last
                     gate.start(at: packet.time)
-                    if conversation == nil, let level, needsConversation(level, survey) {
+                    if conversation == nil, let layer, needsConversation(layer, survey) {
                         conversation = ConversationWriter(format)
                         outcome.isRegenerated = true
                         // HCI and link-layer captures can store a name only in an advertisement.
-                        for (address, name) in level == .text
+                        for (address, name) in layer == .text
                             ? survey.info.names.sorted(by: { $0.key.value < $1.key.value }) : []
                         where filter.device == nil || filter.device == address {
                             try conversation?.writeName(address, name, packet, emit)
@@ -103,20 +103,20 @@ package struct CaptureConverter {
         }
         try finishLog()
         // If no input was readable, nothing is written, so that an existing file stays unchanged.
-        if firstError == nil || level != nil { try write(writer.takeOutput()) }
+        if firstError == nil || layer != nil { try write(writer.takeOutput()) }
         if let firstError { throw firstError }
     }
 
-    private func needsConversation(_ level: CaptureFormat.Level, _ survey: Survey) -> Bool {
-        level != format.level || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters)
+    private func needsConversation(_ layer: CaptureFormat.Layer, _ survey: Survey) -> Bool {
+        layer != format.layer || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters)
             || (survey.hasDirections || survey.isDecrypted) && !format.keepsDirection
-            || level == .hci && !survey.hasDirections && format.keepsDirection
+            || layer == .hci && !survey.hasDirections && format.keepsDirection
     }
 }
 
 /// The properties of a capture that determine its conversion, from a first pass that ignores errors.
 private struct Survey {
-    var level: CaptureFormat.Level?
+    var layer: CaptureFormat.Layer?
     var hasSeveralAdapters = false
     var hasDirections = false
     var isDecrypted = false
@@ -129,7 +129,7 @@ private struct Survey {
         file.onHeader = { reader.addNames(from: $0) }
         var adapters: Set<UInt32> = []
         try? file.forEachEvent { packet in
-            if level == nil { level = packet.content.level }
+            if layer == nil { layer = packet.content.layer }
             switch packet.content {
             case .hci, .linkLayer, .value:
                 if adapters.count < 2 { adapters.insert(packet.adapter) }
@@ -143,7 +143,7 @@ private struct Survey {
         try? reader.finish()
         hasSeveralAdapters = adapters.count > 1
         info = file.info
-        guard file.info.format?.level != .text else { return }
+        guard file.info.format?.layer != .text else { return }
         let bottle = reader.peers.first(where: \.isBottle)
         (info.name, info.address, info.profile) = (bottle?.name, bottle?.address, bottle?.profile?.rawValue)
         for peer in reader.peers {
@@ -154,7 +154,7 @@ private struct Survey {
 
 extension PacketContent {
     /// The protocol layer of the packet; `nil` if unknown.
-    var level: CaptureFormat.Level? {
+    var layer: CaptureFormat.Layer? {
         switch self {
         case .hci, .note: .hci
         case .linkLayer: .linkLayer
@@ -177,7 +177,7 @@ private final class ConversationWriter {
 
     init(_ format: CaptureFormat) {
         canStoreHandles = format.container == .hexText
-        synthesiser = format.level == .text ? nil : ConversationSynthesiser(format.level == .hci ? .hci : .linkLayer)
+        synthesiser = format.layer == .text ? nil : ConversationSynthesiser(format.layer == .hci ? .hci : .linkLayer)
         conversation.onValue = { [unowned self] in values.append($0) }
     }
 

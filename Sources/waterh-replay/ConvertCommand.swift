@@ -42,7 +42,7 @@ struct ConvertCommand: ParsableCommand {
                     destination =
                         try destination
                         ?? OutputFile(
-                            output, kind: target.level == .text ? .text : .capture, mode: CaptureRun.filePermissions)
+                            output, kind: target.layer == .text ? .text : .capture, mode: CaptureRun.filePermissions)
                     try destination?.write(bytes)
                 }
             } catch let error as CaptureError where error.kind == .notStorable {

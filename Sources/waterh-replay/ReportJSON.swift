@@ -25,7 +25,7 @@ struct ReportJSON {
         }
         return StatisticsReport(file: name, packets: content.packets, statistics: statistics).json + [
             "container": .string(container ?? ""),
-            "isText": .bool(format?.level == .text),
+            "isText": .bool(format?.layer == .text),
             "fileBytes": .int(content.info.offset),
             "firstTime": JSONValue(content.firstTime.map(StatisticsReport.seconds)),
             "lastTime": JSONValue(content.lastTime.map(StatisticsReport.seconds)),

@@ -35,11 +35,11 @@ struct SummaryReport {
     /// The adapters (monitor formats) or interfaces (pcapng).
     var adapters: Set<UInt32> { Set(content.connections.map(\.observed.adapter)) }
 
-    private var level: CaptureFormat.Level? { content.info.format?.level }
+    private var layer: CaptureFormat.Layer? { content.info.format?.layer }
 
     private var packets: String {
         var text =
-            "\(level == .text ? "records" : "packets"): \(content.info.packets) in \(content.info.offset) bytes"
+            "\(layer == .text ? "records" : "packets"): \(content.info.packets) in \(content.info.offset) bytes"
         if adapters.count > 1 { text += ", \(adapters.count) adapters" }
         return text
     }
@@ -83,7 +83,7 @@ struct SummaryReport {
     private func basisText(_ basis: AttributionBasis) -> String {
         switch basis {
         case .discovered:
-            level == .text
+            layer == .text
                 ? "discovered (the text has the UUIDs)" : "discovered (the capture has the bottle's GATT table)"
         case .carriedOver: "carried over from another connection to the same address"
         case .given: "set by options"
@@ -119,9 +119,9 @@ struct SummaryReport {
             var text = "connection \(connection.observed.id): "
             text +=
                 connection.observed.peer.map { "with \($0)" }
-                ?? (level == .text
+                ?? (layer == .text
                     ? "no address in the capture" : "its start, with the address, is not in the capture")
-            switch level {
+            switch layer {
             case .text?: break
             case .linkLayer?: text += ", access address 0x\(String(connection.observed.handle, radix: 16))"
             default: text += ", handle 0x\(String(connection.observed.handle, radix: 16))"
@@ -166,7 +166,7 @@ struct SummaryReport {
         content.peers.lazy.filter { !$0.table.services.isEmpty || !$0.table.characteristics.isEmpty }.prefix(
             Self.maximumListed
         ).map { peer in
-            if level == .text {
+            if layer == .text {
                 let named = peer.table.characteristics.sorted { $0.key < $1.key }.map { $0.value.uuid.description }
                 return "characteristics of \(peer.label) in the text: \(named.joined(separator: " "))"
             }

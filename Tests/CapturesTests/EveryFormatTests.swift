@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: CaptureFormat.named.map(\.name))
     func `a packet with any time can be written`(name: String) throws {
         let format = try #require(CaptureFormat(name: name))
-        let packets = Samples.packets(format.level)
+        let packets = Samples.packets(format.layer)
         // The year 0, a day before 1970, 2001 from a device with a wrong clock, 2026, and 2200.
         for start: Int64 in [-62_167_219_200, -86_400, 1_000_000_000, 1_770_000_000, 7_258_118_400] {
             var writer = CaptureWriter(format)
@@ -39,7 +39,7 @@ import Testing
         let reading = Reading(try Samples.file(format))
         #expect(reading.error == nil)
         #expect(reading.info.format == format)
-        let expected = Samples.packets(format.level)
+        let expected = Samples.packets(format.layer)
         #expect(reading.packets.map(\.bytes) == expected.map(\.1))
         for (read, written) in zip(reading.packets, expected) {
             var wanted = written.0
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Every complete record, then one error with the position.
-    @Test(arguments: Samples.formats.filter { $0.level != .text })
+    @Test(arguments: Samples.formats.filter { $0.layer != .text })
     func `a file truncated at any byte does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
         let whole = Reading(file)
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// A line that is cut between two bytes looks complete: only the lines before it are certain.
-    @Test(arguments: Samples.formats.filter { $0.level == .text })
+    @Test(arguments: Samples.formats.filter { $0.layer == .text })
     func `a text file truncated at any byte does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
         let whole = Reading(file)
@@ -95,7 +95,7 @@ import Testing
     /// File offsets after each record.
     private func recordEnds(_ format: CaptureFormat) throws -> [Int] {
         var writer = Samples.writer(format)
-        return try Samples.packets(format.level).map { packet, bytes in
+        return try Samples.packets(format.layer).map { packet, bytes in
             try writer.write(packet, bytes.span.bytes)
             return writer.output.count
         }

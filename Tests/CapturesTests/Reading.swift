@@ -85,7 +85,7 @@ func bytes(_ text: String) -> [UInt8] {
 func be(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.bigEndian) { Array($0) } }
 func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
-/// Packets of each level, with times that every format keeps.
+/// Packets of each layer, with times that every format keeps.
 enum Samples {
     static let start: Int64 = 1_770_000_000
 
@@ -134,8 +134,8 @@ enum Samples {
             direction: direction, content: content)
     }
 
-    static func packets(_ level: CaptureFormat.Level) -> [(CapturePacket, [UInt8])] {
-        switch level {
+    static func packets(_ layer: CaptureFormat.Layer) -> [(CapturePacket, [UInt8])] {
+        switch layer {
         case .hci: hci
         case .linkLayer: air
         case .text: text
@@ -152,7 +152,7 @@ enum Samples {
 
     static func file(_ format: CaptureFormat) throws -> [UInt8] {
         var writer = writer(format)
-        for (packet, bytes) in packets(format.level) { try writer.write(packet, bytes.span.bytes) }
+        for (packet, bytes) in packets(format.layer) { try writer.write(packet, bytes.span.bytes) }
         return writer.takeOutput()
     }
 

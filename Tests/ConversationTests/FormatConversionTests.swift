@@ -18,8 +18,8 @@ import Testing
             CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true),
             CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
         ]
-    static let binary = formats.filter { $0.level != .text }
-    static let text = formats.filter { $0.level == .text }
+    static let binary = formats.filter { $0.layer != .text }
+    static let text = formats.filter { $0.layer == .text }
 
     private final class Session: Sendable {
         struct Source: Sendable {
@@ -64,7 +64,7 @@ import Testing
     @Test func `a capture has the same PDUs and values in every format`() throws {
         let sources = try Self.session.get().sources
         #expect(sources.count == 21)
-        let held = Set(sources.filter { $0.format.level != .text }.map(\.held))
+        let held = Set(sources.filter { $0.format.layer != .text }.map(\.held))
         #expect(held.count == 1 && held.first?.count == 113)
         #expect(Set(sources.map(\.values)).count == 1)
     }

@@ -43,7 +43,7 @@ struct Conversation {
 
     func file(_ format: CaptureFormat) throws -> [UInt8] {
         var writer = CaptureWriter(format)
-        var synthesiser = ConversationSynthesiser(format.level == .hci ? .hci : .linkLayer)
+        var synthesiser = ConversationSynthesiser(format.layer == .hci ? .hci : .linkLayer)
         for (event, pdu, time) in events {
             try synthesiser.receive(event, pdu.span.bytes, frame: 0, time: time) { packet, bytes in
                 try writer.write(packet, bytes)

@@ -81,7 +81,7 @@ import Testing
     ) async throws {
         let source = try Observed(path: path)
         let format =
-            if source.info.format?.level == .linkLayer {
+            if source.info.format?.layer == .linkLayer {
                 CaptureFormat(.btsnoop, .h4)
             } else if index % 2 == 0 {
                 CaptureFormat(.pcap, .linkLayer)

@@ -29,7 +29,7 @@ package struct HCIHost: Sendable {
         case drained(UInt16)
         case disconnected(UInt16, reason: UInt8)
         case commandFailed(opcode: UInt16, status: UInt8)
-        /// The received bytes are not HCI, so the transport is unusable.
+        /// The controller failed, or the received bytes are not HCI. The transport is unusable.
         case failed(String)
     }
 

@@ -4,7 +4,7 @@
 /// Creates connection events, ACL headers and handles (HCI), or CONNECT_IND, access addresses, sequence numbers and
 /// CRCs (link layer), which Wireshark dissects. The last packet of each PDU has the PDU's time.
 package struct ConversationSynthesiser {
-    /// The level of the packets: between host and controller, or on the air.
+    /// The layer of the packets: between host and controller, or on the air.
     package enum Target: Sendable, Hashable { case hci, linkLayer }
 
     package let target: Target

@@ -34,7 +34,7 @@ package final class LinkRecorder: @unchecked Sendable {
         log: @escaping @Sendable (String) -> Void
     ) throws {
         let format = CaptureFormat(suffixOf: path) ?? CaptureFormat(.btsnoop, .h4)
-        guard format.level == .hci else {
+        guard format.layer == .hci else {
             throw CaptureFileError(
                 path: path,
                 sentence:

@@ -165,10 +165,10 @@ package struct CaptureFile {
     private func readHeader(
         _ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHeader: (CaptureFileInfo) -> Void
     ) {
-        if let level = reader.info.format?.level, level != .text { return }
+        if let layer = reader.info.format?.layer, layer != .text { return }
         var probe = reader
         _ = try? probe.read(window, isLast: isLast) { _, _ in }
-        guard probe.info.format?.level == .text,
+        guard probe.info.format?.layer == .text,
             probe.info.names != reader.info.names || probe.info.name != reader.info.name
         else { return }
         onHeader(probe.info)
@@ -179,7 +179,7 @@ package struct CaptureFile {
 package struct LogState {
     var reassembler = ConversationReassembler()
     private var last: Duration?
-    private var level: CaptureFormat.Level?
+    private var layer: CaptureFormat.Layer?
     /// The number of the last packet.
     private(set) var packets = 0
 
@@ -188,12 +188,12 @@ package struct LogState {
     mutating func note(_ packet: CapturePacket) {
         packets = packet.number
         if let time = packet.time { last = time }
-        if level == nil { level = packet.content.level }
+        if layer == nil { layer = packet.content.layer }
     }
 
     /// Whether a file with this first packet continues the log. For an unknown packet, only its time decides.
     func isContinued(by packet: CapturePacket) -> Bool {
-        (packet.content.level ?? level) == level && level != .text
+        (packet.content.layer ?? layer) == layer && layer != .text
             && reassembler.isContinued(at: packet.time, after: last)
     }
 }
