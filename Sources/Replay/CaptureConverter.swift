@@ -224,7 +224,7 @@ private final class ConversationWriter {
         let all = values
         values = []
         // A text capture has one server per connection: the peer, or the capturing host if that is the bottle.
-        for value in all where !value.side.isHost || value.side.table.hasBottle {
+        for value in all where !value.server.isHost || value.server.table.hasBottle {
             // Keep a bottle's values without a UUID, so that the writer reports the missing UUID.
             if value.uuid == nil, !canStoreHandles, !value.belongsToBottle { continue }
             let info = ValueInfo(

@@ -15,16 +15,16 @@ enum BottleTraffic {
 
 /// The server and the ATT PDU of a piece of bottle traffic.
 struct TrafficOrigin {
-    var side: ServerSide
+    var server: ObservedServer
     var observation: ATTObservation
     /// Whether only the format of the values suggests a bottle. Its drinks count only if the capture has no other
     /// bottle.
-    var hasWeakEvidence: Bool { side.guess.lacksCommand }
+    var hasWeakEvidence: Bool { server.guess.lacksCommand }
 }
 
 /// A whole characteristic or descriptor value that was written, read, notified or indicated.
 struct ObservedTransfer {
-    var side: ServerSide
+    var server: ObservedServer
     var handle: UInt16
     /// The type of the characteristic or descriptor, if known.
     var uuid: BluetoothUUID?
@@ -35,18 +35,18 @@ struct ObservedTransfer {
 
     /// Whether the value is of a bottle's command or response characteristic.
     var belongsToBottle: Bool {
-        switch side.role(of: handle, GivenHandles()) {
+        switch server.role(of: handle, GivenHandles()) {
         case .response, .command: true
         case .other, .unknown: false
         }
     }
 
-    var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
+    var peer: BluetoothAddress? { server.isHost ? nil : server.connection.peer }
 }
 
 /// A request with its response.
 struct ATTTransaction {
-    var side: ServerSide
+    var server: ObservedServer
     var request: ATTPDU
     /// The packet of the request.
     var sent: ATTObservation
@@ -64,8 +64,8 @@ final class ConversationReader {
     /// The handles from the caller, for captures without discovery.
     private let given: GivenHandles
     private var peerStore = PeerStore()
-    private var connections: [Int: ConnectionSides] = [:]
-    private var last: ConnectionSides?
+    private var connections: [Int: ConnectionServers] = [:]
+    private var last: ConnectionServers?
     private var stream: LogStream?
     private let sink: Sink
     /// Whether to read values in addition to discovery.
@@ -93,10 +93,10 @@ final class ConversationReader {
         case .att(let observation):
             if let stream, onValue == nil, stream.accepts(observation, bytes) { return }
             try receive(observation, bytes)
-        case .connected(let connection): _ = sides(of: connection)
+        case .connected(let connection): _ = servers(of: connection)
         case .disconnected(let connection, _):
             (stream, last) = (nil, nil)
-            if let sides = connections.removeValue(forKey: connection.id) { try close(sides) }
+            if let servers = connections.removeValue(forKey: connection.id) { try close(servers) }
         case .advertised(let advertiser):
             if let name = AdvertisingData.name(in: bytes) { peerStore.update(name: name, of: advertiser.address) }
         case .encrypted, .dropped: break
@@ -107,7 +107,7 @@ final class ConversationReader {
     func finish() throws {
         (stream, last) = (nil, nil)
         for id in connections.keys.sorted() {
-            if let sides = connections[id] { try close(sides) }
+            if let servers = connections[id] { try close(servers) }
         }
         connections = [:]
     }
@@ -129,14 +129,14 @@ final class ConversationReader {
     }
 
     /// The two ends of a connection. Both can be servers.
-    final class ConnectionSides {
+    final class ConnectionServers {
         let id: Int
-        let remote: ServerSide
-        let host: ServerSide
+        let remote: ObservedServer
+        let host: ObservedServer
         var mtu = ATTPDU.defaultMTU
         var lastObservation: ATTObservation?
 
-        init(id: Int, remote: ServerSide, host: ServerSide) {
+        init(id: Int, remote: ObservedServer, host: ObservedServer) {
             self.id = id
             self.remote = remote
             self.host = host
@@ -144,15 +144,15 @@ final class ConversationReader {
     }
 
     @inline(__always)
-    func sides(of connection: ObservedConnection) -> ConnectionSides {
+    func servers(of connection: ObservedConnection) -> ConnectionServers {
         if let last, last.id == connection.id { return last }
-        let sides = connections[connection.id] ?? makeSides(connection)
-        connections[connection.id] = sides
-        last = sides
-        return sides
+        let servers = connections[connection.id] ?? makeServers(connection)
+        connections[connection.id] = servers
+        last = servers
+        return servers
     }
 
-    private func makeSides(_ connection: ObservedConnection) -> ConnectionSides {
+    private func makeServers(_ connection: ObservedConnection) -> ConnectionServers {
         let address = connection.peer.flatMap { $0.value == 0 ? nil : $0 }
         let remote = peerStore.peer(
             address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
@@ -160,25 +160,25 @@ final class ConversationReader {
         remote.openConnections += 1
         // The highest bits of a random address: 11 static, 00 and 01 private (Core 5.4, Vol 6 Part B, 1.3.2).
         if let address, connection.isPeerRandom == true, address.value >> 46 < 2 { remote.isAddressPrivate = true }
-        return ConnectionSides(
-            id: connection.id, remote: ServerSide(peer: remote, connection: connection, isHost: false),
-            host: ServerSide(peer: host, connection: connection, isHost: true))
+        return ConnectionServers(
+            id: connection.id, remote: ObservedServer(peer: remote, connection: connection, isHost: false),
+            host: ObservedServer(peer: host, connection: connection, isHost: true))
     }
 
-    private func close(_ sides: ConnectionSides) throws {
-        for side in [sides.remote, sides.host] {
-            try deliverReading(side)
-            if let observation = sides.lastObservation { try finishLog(side, observation) }
+    private func close(_ servers: ConnectionServers) throws {
+        for server in [servers.remote, servers.host] {
+            try deliverReading(server)
+            if let observation = servers.lastObservation { try finishLog(server, observation) }
         }
-        peerStore.endConnection(of: sides.remote.peer)
+        peerStore.endConnection(of: servers.remote.peer)
     }
 
     /// The server of a PDU: it sends odd opcodes and receives even ones. For an unknown direction, the remote device.
     @inline(__always)
-    func server(_ isFromServer: Bool, _ observation: ATTObservation) -> ServerSide {
-        let sides = sides(of: observation.connection)
+    func server(_ isFromServer: Bool, _ observation: ATTObservation) -> ObservedServer {
+        let servers = servers(of: observation.connection)
         let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
-        return isHost ? sides.host : sides.remote
+        return isHost ? servers.host : servers.remote
     }
 
     private func receive(_ observation: ATTObservation, _ pdu: RawSpan) throws {
@@ -186,107 +186,107 @@ final class ConversationReader {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         let isValue = opcode == .notification || opcode == .indication
         if isValue, !readsValues { return }
-        let sides = sides(of: observation.connection)
-        sides.lastObservation = observation
+        let servers = servers(of: observation.connection)
+        servers.lastObservation = observation
         let isFromServer = opcode.rawValue & 1 == 1
-        let side = server(isFromServer, observation)
+        let server = server(isFromServer, observation)
         if isValue {
             guard let handle = pdu.little16(at: 1) else { return }
             return try value(
-                pdu.extracting(3..<pdu.byteCount), of: handle, side, observation,
+                pdu.extracting(3..<pdu.byteCount), of: handle, server, observation,
                 opcode == .indication ? .indication : .notification)
         }
         if opcode == .multipleNotification {
             return try pdu.forEachNotification { handle, bytes in
-                try value(bytes, of: handle, side, observation, .notification)
+                try value(bytes, of: handle, server, observation, .notification)
             }
         }
         guard let pdu = try? ATTPDU(decoding: pdu.bytes()) else { return }
         if isFromServer {
-            try receiveResponse(pdu, side, sides, observation)
+            try receiveResponse(pdu, server, servers, observation)
         } else {
-            try receiveRequest(pdu, side, observation)
+            try receiveRequest(pdu, server, observation)
         }
     }
 
-    private func receiveRequest(_ pdu: ATTPDU, _ side: ServerSide, _ observation: ATTObservation) throws {
+    private func receiveRequest(_ pdu: ATTPDU, _ server: ObservedServer, _ observation: ATTObservation) throws {
         if pdu.opcode.response != nil {
-            if let reading = side.reading, !pdu.continuesRead(of: reading.handle, after: reading.bytes.count) {
-                try deliverReading(side)
+            if let reading = server.reading, !pdu.continuesRead(of: reading.handle, after: reading.bytes.count) {
+                try deliverReading(server)
             }
-            side.setPending(pdu, observation)
+            server.setPending(pdu, observation)
         }
         switch pdu {
-        case .writeRequest(let handle, let value): try write(value, to: handle, side, observation, .writeRequest)
+        case .writeRequest(let handle, let value): try write(value, to: handle, server, observation, .writeRequest)
         case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
-            try write(value, to: handle, side, observation, .writeCommand)
+            try write(value, to: handle, server, observation, .writeCommand)
         case .prepareWriteRequest(let handle, let offset, let value):
-            prepare(PartialValue(handle: handle, bytes: value, observation: observation), at: Int(offset), side)
+            prepare(PartialValue(handle: handle, bytes: value, observation: observation), at: Int(offset), server)
         case .executeWriteRequest(let flags):
-            let prepared = side.preparing
-            side.preparing = []
+            let prepared = server.preparing
+            server.preparing = []
             guard flags == 1 else { return }
-            for value in prepared { try write(value.bytes, to: value.handle, side, observation, .writeRequest) }
+            for value in prepared { try write(value.bytes, to: value.handle, server, observation, .writeRequest) }
         default: break
         }
     }
 
-    private func prepare(_ piece: PartialValue, at offset: Int, _ side: ServerSide) {
-        if let last = side.preparing.indices.last, side.preparing[last].handle == piece.handle,
-            side.preparing[last].bytes.count == offset
+    private func prepare(_ piece: PartialValue, at offset: Int, _ server: ObservedServer) {
+        if let last = server.preparing.indices.last, server.preparing[last].handle == piece.handle,
+            server.preparing[last].bytes.count == offset
         {
             guard offset + piece.bytes.count <= PartialValue.longest else { return }
-            side.preparing[last].bytes += piece.bytes
-        } else if side.preparing.count < 64 {
-            side.preparing.append(piece)
+            server.preparing[last].bytes += piece.bytes
+        } else if server.preparing.count < 64 {
+            server.preparing.append(piece)
         }
     }
 
     private func receiveResponse(
-        _ pdu: ATTPDU, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
+        _ pdu: ATTPDU, _ server: ObservedServer, _ servers: ConnectionServers, _ observation: ATTObservation
     ) throws {
-        guard let (request, sent) = side.takeRequest(of: pdu, observation.bearer) else { return }
+        guard let (request, sent) = server.takeRequest(of: pdu, observation.bearer) else { return }
         // With several bearers, another read can be waiting for its next part.
         switch request {
-        case .readRequest, .readByTypeRequest: try deliverReading(side)
+        case .readRequest, .readByTypeRequest: try deliverReading(server)
         default: break
         }
         onTransaction?(
-            ATTTransaction(side: side, request: request, sent: sent, response: pdu, received: observation))
+            ATTTransaction(server: server, request: request, sent: sent, response: pdu, received: observation))
         switch (pdu, request) {
         // Both ends can start an exchange.
         case (.exchangeMTUResponse(let serverMTU), .exchangeMTURequest(let clientMTU)):
-            sides.mtu = max(ATTPDU.defaultMTU, Int(min(clientMTU, serverMTU)))
+            servers.mtu = max(ATTPDU.defaultMTU, Int(min(clientMTU, serverMTU)))
         case (.readResponse(let value), .readRequest(let handle)):
-            side.reading = PartialValue(handle: handle, bytes: value, observation: observation)
-            if value.count + 1 < sides.mtu { try deliverReading(side) }
+            server.reading = PartialValue(handle: handle, bytes: value, observation: observation)
+            if value.count + 1 < servers.mtu { try deliverReading(server) }
         case (.readBlobResponse(let value), _):
-            guard let reading = side.reading, request.continuesRead(of: reading.handle, after: reading.bytes.count)
+            guard let reading = server.reading, request.continuesRead(of: reading.handle, after: reading.bytes.count)
             else { return }
-            side.reading?.bytes += value
-            side.reading?.observation = observation
-            if value.count + 1 < sides.mtu { try deliverReading(side) }
-        case (.errorResponse, .readBlobRequest): try deliverReading(side)
+            server.reading?.bytes += value
+            server.reading?.observation = observation
+            if value.count + 1 < servers.mtu { try deliverReading(server) }
+        case (.errorResponse, .readBlobRequest): try deliverReading(server)
         default:
-            if side.table.add(pdu.attributes(foundBy: request)) {
-                side.resetRoles()
-                if side.table.hasBottle || !side.peer.table.hasBottle { side.peer.table = side.table }
+            if server.table.add(pdu.attributes(foundBy: request)) {
+                server.resetRoles()
+                if server.table.hasBottle || !server.peer.table.hasBottle { server.peer.table = server.table }
             }
             if case (.readByTypeResponse(let items), .readByTypeRequest(_, let type)) = (pdu, request),
                 !type.isDeclaration
             {
-                try receiveReads(items, side, sides, observation)
+                try receiveReads(items, server, servers, observation)
             }
         }
     }
 
     /// Processes the values of a Read By Type response. Read Blob can continue the last one if it fills the response.
     private func receiveReads(
-        _ items: [ATTHandleValue], _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
+        _ items: [ATTHandleValue], _ server: ObservedServer, _ servers: ConnectionServers, _ observation: ATTObservation
     ) throws {
         for (index, item) in items.enumerated() {
-            side.reading = PartialValue(handle: item.handle, bytes: item.value, observation: observation)
-            if index < items.count - 1 || item.value.count < min(sides.mtu - 4, 253) { try deliverReading(side) }
+            server.reading = PartialValue(handle: item.handle, bytes: item.value, observation: observation)
+            if index < items.count - 1 || item.value.count < min(servers.mtu - 4, 253) { try deliverReading(server) }
         }
     }
 
@@ -294,16 +294,16 @@ final class ConversationReader {
     /// which drops the pending request of a response.
     func typeText(of pdu: RawSpan, _ observation: ATTObservation) -> [UInt8]? {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return nil }
-        let side = server(opcode.rawValue & 1 == 1, observation)
+        let server = server(opcode.rawValue & 1 == 1, observation)
         switch opcode {
         case .notification, .indication, .readRequest, .readBlobRequest, .writeRequest, .writeCommand,
             .signedWriteCommand, .prepareWriteRequest, .prepareWriteResponse:
-            return pdu.little16(at: 1).flatMap { side.typeText(at: $0) }
-        case .errorResponse: return pdu.little16(at: 2).flatMap { side.typeText(at: $0) }
+            return pdu.little16(at: 1).flatMap { server.typeText(at: $0) }
+        case .errorResponse: return pdu.little16(at: 2).flatMap { server.typeText(at: $0) }
         case .readResponse, .readBlobResponse, .writeResponse:
-            switch side.pendingRequest(observation.bearer) {
+            switch server.pendingRequest(observation.bearer) {
             case .readRequest(let handle), .readBlobRequest(let handle, _), .writeRequest(let handle, _):
-                return side.typeText(at: handle)
+                return server.typeText(at: handle)
             default: return nil
             }
         case .readByTypeRequest, .readByGroupTypeRequest:
@@ -314,152 +314,156 @@ final class ConversationReader {
 
     @inline(__always)
     private func value(
-        _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
+        _ bytes: RawSpan, of handle: UInt16, _ server: ObservedServer, _ observation: ATTObservation,
         _ kind: ValueInfo.Kind
     ) throws {
-        report(bytes, handle, side, observation, kind)
-        try interpret(bytes, of: handle, side, observation)
+        report(bytes, handle, server, observation, kind)
+        try interpret(bytes, of: handle, server, observation)
     }
 
     @inline(__always)
     private func report(
-        _ bytes: RawSpan, _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
+        _ bytes: RawSpan, _ handle: UInt16, _ server: ObservedServer, _ observation: ATTObservation,
         _ kind: ValueInfo.Kind
     ) {
         guard let onValue else { return }
         onValue(
             ObservedTransfer(
-                side: side, handle: handle, uuid: side.type(at: handle) ?? observation.characteristic, kind: kind,
+                server: server, handle: handle, uuid: server.type(at: handle) ?? observation.characteristic, kind: kind,
                 bytes: bytes.bytes(), frame: observation.frame, time: observation.time))
     }
 
     @inline(__always)
-    private func interpret(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation)
+    private func interpret(_ bytes: RawSpan, of handle: UInt16, _ server: ObservedServer, _ observation: ATTObservation)
         throws
     {
-        switch side.role(of: handle, given) {
+        switch server.role(of: handle, given) {
         case .response(let profile, let basis):
-            if side.peer.responseHandle != handle || side.peer.basis != basis {
-                side.peer.setProfile(profile, basis)
-                side.peer.responseHandle = handle
+            if server.peer.responseHandle != handle || server.peer.basis != basis {
+                server.peer.setProfile(profile, basis)
+                server.peer.responseHandle = handle
             }
-            try side.log.receive(bytes, frame: observation.frame, time: observation.time) {
-                try self.emit($0, side, observation)
+            try server.log.receive(bytes, frame: observation.frame, time: observation.time) {
+                try self.emit($0, server, observation)
             }
-            if side.log.isOpen {
+            if server.log.isOpen {
                 stream = LogStream(
                     connection: observation.connection.id, direction: observation.direction, handle: handle,
-                    log: side.log)
+                    log: server.log)
             }
-        case .unknown: try guess(bytes, at: handle, side, observation)
+        case .unknown: try guess(bytes, at: handle, server, observation)
         case .command, .other: break
         }
     }
 
-    private func deliverReading(_ side: ServerSide) throws {
-        guard let reading = side.reading else { return }
-        side.reading = nil
-        if let type = side.type(at: reading.handle) {
-            return try receiveRead(type, value: reading.bytes, reading.handle, side, reading.observation)
+    private func deliverReading(_ server: ObservedServer) throws {
+        guard let reading = server.reading else { return }
+        server.reading = nil
+        if let type = server.type(at: reading.handle) {
+            return try receiveRead(type, value: reading.bytes, reading.handle, server, reading.observation)
         }
-        try value(reading.bytes.span.bytes, of: reading.handle, side, reading.observation, .read)
+        try value(reading.bytes.span.bytes, of: reading.handle, server, reading.observation, .read)
     }
 
     /// Processes a value that was read from an attribute of known type. Device name and serial number identify the
     /// peer.
     private func receiveRead(
-        _ type: BluetoothUUID, value bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation
+        _ type: BluetoothUUID, value bytes: [UInt8], _ handle: UInt16, _ server: ObservedServer,
+        _ observation: ATTObservation
     ) throws {
         guard type == 0x2A00 || type == 0x2A25 else {
-            return try value(bytes.span.bytes, of: handle, side, observation, .read)
+            return try value(bytes.span.bytes, of: handle, server, observation, .read)
         }
-        report(bytes.span.bytes, handle, side, observation, .read)
+        report(bytes.span.bytes, handle, server, observation, .read)
         let text = String(decoding: bytes, as: UTF8.self)
         if type == 0x2A00 {
-            side.peer.update(name: text)
-        } else if side.peer.address == nil, let address = BluetoothAddress(text) {
+            server.peer.update(name: text)
+        } else if server.peer.address == nil, let address = BluetoothAddress(text) {
             // On links without addresses, the emulated bottle has its address as serial number.
-            side.peer.openConnections -= 1
-            side.peer = peerStore.identify(side.peer, as: address)
-            side.peer.openConnections += 1
+            server.peer.openConnections -= 1
+            server.peer = peerStore.identify(server.peer, as: address)
+            server.peer.openConnections += 1
         }
     }
 
     private func write(
-        _ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
+        _ bytes: [UInt8], to handle: UInt16, _ server: ObservedServer, _ observation: ATTObservation,
         _ kind: ValueInfo.Kind
     ) throws {
-        report(bytes.span.bytes, handle, side, observation, kind)
-        switch side.role(of: handle, given) {
+        report(bytes.span.bytes, handle, server, observation, kind)
+        switch server.role(of: handle, given) {
         // Also report writes to the response characteristic, because a bottle disconnects after some of them.
         case .command(let profile, let basis), .response(let profile, let basis):
-            side.peer.setProfile(profile, basis)
-            try command(bytes, to: handle, side, observation)
+            server.peer.setProfile(profile, basis)
+            try command(bytes, to: handle, server, observation)
         case .unknown where given.isEmpty && FrameFormat.isCommand(bytes):
-            let isConfirmed = side.guess.response != nil && side.guess.command == nil
-            guard isConfirmed || side.canGuess else { break }
-            side.guess.command = handle
+            let isConfirmed = server.guess.response != nil && server.guess.command == nil
+            guard isConfirmed || server.canGuess else { break }
+            server.guess.command = handle
             // A command after frames confirms that the device is a bottle.
-            if isConfirmed { side.guess.lacksCommand = false }
-            side.resetRoles()
-            try command(bytes, to: handle, side, observation)
+            if isConfirmed { server.guess.lacksCommand = false }
+            server.resetRoles()
+            try command(bytes, to: handle, server, observation)
         case .unknown
-        where given.isEmpty && side.canGuess && bytes.count == 1
-            && side.guess.shortWrites.count < GuessedRoles.maximumShortWrites:
-            side.guess.shortWrites.append(PartialValue(handle: handle, bytes: bytes, observation: observation))
+        where given.isEmpty && server.canGuess && bytes.count == 1
+            && server.guess.shortWrites.count < GuessedRoles.maximumShortWrites:
+            server.guess.shortWrites.append(PartialValue(handle: handle, bytes: bytes, observation: observation))
         case .unknown, .other: break
         }
     }
 
-    private func command(_ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws
+    private func command(_ bytes: [UInt8], to handle: UInt16, _ server: ObservedServer, _ observation: ATTObservation)
+        throws
     {
         let command = HostCommand(decoding: bytes)
-        if command.requestsLog { try finishLog(side, observation) }
+        if command.requestsLog { try finishLog(server, observation) }
         // Other devices have characteristics with the same UUID.
-        if case .unknown = command, !side.peer.isBottle { return }
-        side.peer.commandCount += 1
+        if case .unknown = command, !server.peer.isBottle { return }
+        server.peer.commandCount += 1
         try sink(
-            .command(command, value: bytes, characteristic: side.type(at: handle)),
-            TrafficOrigin(side: side, observation: observation))
+            .command(command, value: bytes, characteristic: server.type(at: handle)),
+            TrafficOrigin(server: server, observation: observation))
     }
 
-    private func finishLog(_ side: ServerSide, _ observation: ATTObservation) throws {
-        try side.log.finish { try self.emit($0, side, observation) }
+    private func finishLog(_ server: ObservedServer, _ observation: ATTObservation) throws {
+        try server.log.finish { try self.emit($0, server, observation) }
     }
 
     /// Checks whether a value at a handle without discovery has the format of a bottle's log or message.
-    private func guess(_ bytes: RawSpan, at handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
+    private func guess(_ bytes: RawSpan, at handle: UInt16, _ server: ObservedServer, _ observation: ATTObservation)
+        throws
+    {
         guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty,
-            side.canGuess
+            server.canGuess
         else { return }
         let value = bytes.bytes()
         let isLog = FrameFormat.isLog(value)
-        let draftWrites = side.guess.shortWrites.filter {
+        let draftWrites = server.guess.shortWrites.filter {
             HostCommand(decoding: $0.bytes).requestsLog && $0.handle != handle
         }
-        let wasRequested = side.guess.command != nil || (isLog && !draftWrites.isEmpty)
+        let wasRequested = server.guess.command != nil || (isLog && !draftWrites.isEmpty)
         guard isLog || (wasRequested && FrameFormat.isMessage(value)) else { return }
-        side.guess.response = handle
-        side.guess.lacksCommand = !wasRequested
-        if side.guess.command == nil { side.guess.command = draftWrites.first?.handle }
-        side.resetRoles()
-        side.peer.setProfile(nil, .guessed)
-        for write in draftWrites where write.handle == side.guess.command {
-            try command(write.bytes, to: write.handle, side, write.observation)
+        server.guess.response = handle
+        server.guess.lacksCommand = !wasRequested
+        if server.guess.command == nil { server.guess.command = draftWrites.first?.handle }
+        server.resetRoles()
+        server.peer.setProfile(nil, .guessed)
+        for write in draftWrites where write.handle == server.guess.command {
+            try command(write.bytes, to: write.handle, server, write.observation)
         }
-        try interpret(bytes, of: handle, side, observation)
+        try interpret(bytes, of: handle, server, observation)
     }
 
-    private func emit(_ traffic: BottleTraffic, _ side: ServerSide, _ observation: ATTObservation) throws {
+    private func emit(_ traffic: BottleTraffic, _ server: ObservedServer, _ observation: ATTObservation) throws {
         switch traffic {
-        case .records: side.peer.hasResponded = true
+        case .records: server.peer.hasResponded = true
         case .message(let message):
-            side.peer.hasResponded = true
-            side.peer.update(from: message)
+            server.peer.hasResponded = true
+            server.peer.update(from: message)
         // Other devices have a characteristic with the same UUID.
-        case .malformed where !side.peer.isBottle: return
+        case .malformed where !server.peer.isBottle: return
         case .malformed, .command: break
         }
-        try sink(traffic, TrafficOrigin(side: side, observation: observation))
+        try sink(traffic, TrafficOrigin(server: server, observation: observation))
     }
 }

@@ -36,8 +36,8 @@ package final class ProfileReader {
     }
 
     private func observe() {
-        conversation.onValue = { [unowned self] in sessions[$0.side.connection.id]?.receive($0) }
-        conversation.onTransaction = { [unowned self] in sessions[$0.side.connection.id]?.receive($0) }
+        conversation.onValue = { [unowned self] in sessions[$0.server.connection.id]?.receive($0) }
+        conversation.onTransaction = { [unowned self] in sessions[$0.server.connection.id]?.receive($0) }
     }
 
     /// Adds an event of the capture to the profiles.
@@ -238,7 +238,7 @@ private final class ProfileSession {
     }
 
     func receive(_ transfer: ObservedTransfer) {
-        guard transfer.side.isHost == isHost else { return }
+        guard transfer.server.isHost == isHost else { return }
         let value = Array(transfer.bytes.prefix(ATTPDU.maximumValueLength))
         switch transfer.kind {
         case .read: read(transfer.handle, value)
@@ -255,10 +255,10 @@ private final class ProfileSession {
         let request = transaction.request, response = transaction.response
         if case (.exchangeMTURequest(let client), .exchangeMTUResponse(let server)) = (request, response) {
             // The peripheral can also be the client of the exchange (Core 5.4, Vol 3 Part F, 3.4.2).
-            let offered = Int(transaction.side.isHost == isHost ? server : client)
+            let offered = Int(transaction.server.isHost == isHost ? server : client)
             peripheral.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, offered))
         }
-        guard transaction.side.isHost == isHost else { return }
+        guard transaction.server.isHost == isHost else { return }
         let frame = transaction.sent.frame
         let delay = Self.milliseconds(from: transaction.sent.time, to: transaction.received.time)
         switch (response, request) {

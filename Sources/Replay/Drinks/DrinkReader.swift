@@ -118,9 +118,9 @@ package final class DrinkReader {
         switch traffic {
         case .records(let batch): if sink != nil { try process(batch, origin) }
         case .malformed: tally.malformed += 1
-        case .message: if !origin.hasWeakEvidence { try rejectLookalikes(for: origin.side.peer) }
+        case .message: if !origin.hasWeakEvidence { try rejectLookalikes(for: origin.server.peer) }
         case .command(let command, let value, let characteristic):
-            let peer = origin.side.peer
+            let peer = origin.server.peer
             if let selected = options.filter.device, peer.address != selected { return }
             try onCommand?(
                 ObservedCommand(
@@ -130,7 +130,7 @@ package final class DrinkReader {
     }
 
     private func process(_ batch: RecordBatch, _ origin: TrafficOrigin) throws {
-        let peer = origin.side.peer
+        let peer = origin.server.peer
         if !origin.hasWeakEvidence { try rejectLookalikes(for: peer) }
         if let selected = options.filter.device, peer.address != selected { return }
         if origin.hasWeakEvidence, decision != .accepted {

@@ -150,14 +150,14 @@ private final class ScriptBuilder {
     }
 
     private func add(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
-        let draft = draft(origin.side.peer)
+        let draft = draft(origin.server.peer)
         switch traffic {
         case .command(_, let value, _):
             draft.exchanges.append(RecordedExchange(request: value, frame: origin.observation.frame))
-            openRequests[origin.side.connection.id] = (draft, origin.observation.time)
+            openRequests[origin.server.connection.id] = (draft, origin.observation.time)
             bytes += value.count
         case .records(let batch):
-            let isRequested = openRequests[origin.side.connection.id]?.draft === draft
+            let isRequested = openRequests[origin.server.connection.id]?.draft === draft
             batch.forEachRecord { raw, _ in
                 let record = [UInt8](raw)
                 let number = draft.numbers[record] ?? UInt64(draft.records.count + 1)
@@ -172,10 +172,10 @@ private final class ScriptBuilder {
     }
 
     private func add(_ transfer: ObservedTransfer) {
-        guard case .response = transfer.side.role(of: transfer.handle, given), transfer.kind.direction == .received
+        guard case .response = transfer.server.role(of: transfer.handle, given), transfer.kind.direction == .received
         else { return }
-        guard let request = openRequests[transfer.side.connection.id],
-            request.draft === draftsByPeer[ObjectIdentifier(transfer.side.peer)],
+        guard let request = openRequests[transfer.server.connection.id],
+            request.draft === draftsByPeer[ObjectIdentifier(transfer.server.peer)],
             let last = request.draft.exchanges.indices.last
         else { return }
         let delay = transfer.time.flatMap { time in request.time.map { time - $0 } } ?? .zero

@@ -234,10 +234,10 @@ package final class CaptureStatistics {
     }
 
     private func find(_ handle: UInt16, _ opcode: UInt8, _ observation: ATTObservation) -> CharacteristicStatistics? {
-        let side = conversation.server(opcode & 1 == 1, observation)
-        let key = AttributeKey(server: Self.server(observation.connection, isHost: side.isHost), handle: handle)
+        let server = conversation.server(opcode & 1 == 1, observation)
+        let key = AttributeKey(server: Self.server(observation.connection, isHost: server.isHost), handle: handle)
         if let lastAttribute, lastAttribute.key == key {
-            lastAttribute.value.updateSide(side)
+            lastAttribute.value.update(server)
             return lastAttribute.value
         }
         guard let known = attributes[key] else {
@@ -245,12 +245,12 @@ package final class CaptureStatistics {
                 uncountedPDUs += 1
                 return nil
             }
-            let new = CharacteristicStatistics(handle: handle, side: side)
+            let new = CharacteristicStatistics(handle: handle, server: server)
             attributes[key] = new
             lastAttribute = (key, new)
             return new
         }
-        known.updateSide(side)
+        known.update(server)
         lastAttribute = (key, known)
         return known
     }
@@ -305,7 +305,7 @@ private final class ClockStore {
     }
 
     private func change(_ origin: TrafficOrigin, _ body: (inout ClockReadings) -> Void) {
-        let peer = origin.side.peer
+        let peer = origin.server.peer
         if let index = clocks.firstIndex(where: { $0.peer === peer }) { return body(&clocks[index].readings) }
         guard clocks.count < Self.maximumClocks else { return }
         var readings = ClockReadings()

@@ -6,21 +6,21 @@ package final class CharacteristicStatistics {
     package internal(set) var counts = TrafficCounts()
     /// The record number of the first write of each opcode.
     private(set) var firstWrites: [UInt8: Int] = [:]
-    private var side: ServerSide
+    private var server: ObservedServer
 
-    init(handle: UInt16, side: ServerSide) {
-        (self.handle, self.side) = (handle, side)
+    init(handle: UInt16, server: ObservedServer) {
+        (self.handle, self.server) = (handle, server)
     }
 
-    package var peer: BottlePeer { side.peer }
+    package var peer: BottlePeer { server.peer }
     /// The number of the first connection to the server.
-    package var connection: Int { side.connection.id }
+    package var connection: Int { server.connection.id }
     /// The UUID of the characteristic or descriptor; `nil` if the capture has no discovery.
-    package var uuid: BluetoothUUID? { side.type(at: handle) ?? peer.table.type(at: handle) }
+    package var uuid: BluetoothUUID? { server.type(at: handle) ?? peer.table.type(at: handle) }
 
     /// The properties of the characteristic; `nil` without discovery, and for descriptors.
     package var properties: CharacteristicProperties? {
-        (side.table.characteristics[handle] ?? peer.table.characteristics[handle])?.properties
+        (server.table.characteristics[handle] ?? peer.table.characteristics[handle])?.properties
     }
 
     /// The writes by opcode that the properties do not allow, with the record number of the first; empty without
@@ -46,7 +46,7 @@ package final class CharacteristicStatistics {
         if firstWrites[opcode] == nil { firstWrites[opcode] = frame }
     }
 
-    func updateSide(_ side: ServerSide) {
-        if side !== self.side { self.side = side }
+    func update(_ server: ObservedServer) {
+        if server !== self.server { self.server = server }
     }
 }

@@ -2,7 +2,7 @@ import Bluetooth
 import BottleProtocol
 
 /// One GATT server on one connection: its attributes, the client's pending requests, and the roles of its handles.
-final class ServerSide {
+final class ObservedServer {
     var peer: BottlePeer
     let connection: ObservedConnection
     /// Whether the server is the capturing host, as in a recording on the computer that emulates the bottle.
