@@ -32,7 +32,7 @@ struct AttributionArguments: ParsableArguments {
     @Option(help: "Handle of the response characteristic, if the capture has no discovery")
     var responseHandle: HandleArgument?
 
-    var given: GivenHandles { GivenHandles(command: commandHandle?.value, response: responseHandle?.value) }
+    var handles: HandleOptions { HandleOptions(command: commandHandle?.value, response: responseHandle?.value) }
 
     func validate() throws {
         if let commandHandle, commandHandle.value == responseHandle?.value {
@@ -52,7 +52,7 @@ struct RecordArguments: ParsableArguments {
 extension DrinkReader.Options {
     init(_ records: RecordArguments, _ attribution: AttributionArguments, _ filter: FilterArguments) {
         self.init(hostYear: Self.hostYear)
-        (dialect, model, given, self.filter) = (records.dialect, records.model, attribution.given, filter.filter)
+        (dialect, model, handles, self.filter) = (records.dialect, records.model, attribution.handles, filter.filter)
     }
 
     static var hostYear: Int { Calendar(identifier: .gregorian).component(.year, from: Date()) }

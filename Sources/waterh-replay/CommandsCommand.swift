@@ -23,7 +23,7 @@ struct CommandsCommand: ParsableCommand {
         let isJSON = json
         var found = 0
         var options = DrinkReader.Options(hostYear: DrinkReader.Options.hostYear)
-        (options.given, options.filter) = (attribution.given, filter.filter)
+        (options.handles, options.filter) = (attribution.handles, filter.filter)
         let reader = DrinkReader(options)
         reader.onCommand = { command in
             found += 1

@@ -107,7 +107,7 @@ struct PlayCommand: AsyncParsableCommand {
         do {
             let opened = try CaptureOpener(copiesPipes: true).open(file)
             for remark in opened.remarks { Diagnostics.line("\(file): \(remark)") }
-            found = try ResponseScript.read(opened.parts, given: attribution.given)
+            found = try ResponseScript.read(opened.parts, handles: attribution.handles)
         } catch let error as CaptureError {
             throw CommandFailure(.badInput, "\(file): \(error)")
         } catch let error as ResponseScriptError {

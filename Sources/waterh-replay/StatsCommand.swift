@@ -33,7 +33,7 @@ struct StatsCommand: ParsableCommand {
         let run = try CaptureRun()
         if csv { run.out.put(text: StatisticsTable.head) }
         for (index, part) in try run.parts(files).enumerated() {
-            let statistics = CaptureStatistics(filter.filter, given: attribution.given)
+            let statistics = CaptureStatistics(filter.filter, handles: attribution.handles)
             var packets = 0
             let isWhole = try run.read(part) { file in try statistics.read(&file) { _ in packets += 1 } }
             // An unreadable file has no statistics; its error is already on standard error.

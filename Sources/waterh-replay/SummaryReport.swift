@@ -86,7 +86,7 @@ struct SummaryReport {
             layer == .text
                 ? "discovered (the text has the UUIDs)" : "discovered (the capture has the bottle's GATT table)"
         case .carriedOver: "carried over from another connection to the same address"
-        case .given: "set by options"
+        case .option: "set by options"
         case .guessed: "guessed from the format of the values, no discovery in the capture"
         }
     }

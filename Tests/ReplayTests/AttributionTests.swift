@@ -129,14 +129,14 @@ import Testing
         var talk = Conversation()
         talk.write(asked, to: 0x15)
         talk.notifyLog([record(600, 200)], from: 0x19)
-        let given = GivenHandles(command: 0x15, response: 0x19)
-        let (drinks, reader) = try talk.drinks(given: given)
+        let handles = HandleOptions(command: 0x15, response: 0x19)
+        let (drinks, reader) = try talk.drinks(handles: handles)
         #expect(drinks.map(\.amount) == [200])
-        #expect(reader.peers.first { $0.isBottle }?.basis == .given)
+        #expect(reader.peers.first { $0.isBottle }?.basis == .option)
         #expect(
-            try talk.drinks(given: GivenHandles(response: 0x20)).drinks.isEmpty,
+            try talk.drinks(handles: HandleOptions(response: 0x20)).drinks.isEmpty,
             "a handle from the user is not replaced by a guess")
-        #expect(try talk.commands(given: given).map(\.meaning) == ["ask for the drink log"])
+        #expect(try talk.commands(handles: handles).map(\.meaning) == ["ask for the drink log"])
     }
 
     @Test func `handles given as options do not override the discovery`() throws {
@@ -144,7 +144,7 @@ import Testing
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
         talk.received([0x09, 0x07] + talk.characteristic(5, 0x10, 6, 0x2A37))
         talk.notifyLog([record(600, 200)])
-        #expect(try talk.drinks(given: GivenHandles(response: 6)).drinks.isEmpty)
+        #expect(try talk.drinks(handles: HandleOptions(response: 6)).drinks.isEmpty)
     }
 
     @Test func `without discovery, frames after a command identify the handles`() throws {

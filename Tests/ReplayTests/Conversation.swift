@@ -102,12 +102,12 @@ struct Conversation {
     }
 
     func drinks(
-        raw: Bool = false, dialect: RecordDialect = .calendar, given: GivenHandles = GivenHandles()
+        raw: Bool = false, dialect: RecordDialect = .calendar, handles: HandleOptions = HandleOptions()
     ) throws -> (drinks: [Found], reader: DrinkReader) {
         var options = DrinkReader.Options(hostYear: 2026)
         options.isRaw = raw
         options.dialect = dialect
-        options.given = given
+        options.handles = handles
         var found: [Found] = []
         let reader = DrinkReader(options) { delivery in
             found.append(
@@ -125,9 +125,9 @@ struct Conversation {
         try reader.finishCapture()
     }
 
-    func commands(given: GivenHandles = GivenHandles()) throws -> [ObservedCommand] {
+    func commands(handles: HandleOptions = HandleOptions()) throws -> [ObservedCommand] {
         var options = DrinkReader.Options(hostYear: 2026)
-        options.given = given
+        options.handles = handles
         var found: [ObservedCommand] = []
         let reader = DrinkReader(options)
         reader.onCommand = { found.append($0) }

@@ -1,6 +1,6 @@
 package import Bluetooth
 package import Emulator
-package import Replay
+import Replay
 import Synchronization
 
 /// The link `capture:FILE`: a central whose peripherals are the bottles of a capture, which respond as recorded. It has
@@ -18,18 +18,15 @@ package final class CaptureLink: CentralLink {
         let link: ATTCentralLink
     }
 
-    /// - Parameters:
-    ///   - given: the handles of the characteristics, for a capture without a discovery.
-    ///   - hostTime: the host's local time, for requests that the capture does not answer.
+    /// - Parameter hostTime: the host's local time, for requests that the capture does not answer.
     /// - Throws: `LinkError` if the file cannot be read or contains no bottle.
     package init(
-        file: String, given: GivenHandles = GivenHandles(), hostTime: LocalTime,
-        instruments: LinkInstruments = LinkInstruments()
+        file: String, hostTime: LocalTime, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) {
         let name = "capture:\(file)"
         let scripts: [ResponseScript]
         do {
-            let read = try ResponseScript.read([CapturePart(path: file)], given: given)
+            let read = try ResponseScript.read([CapturePart(path: file)])
             scripts = read.scripts
             if let readingError = read.readingError {
                 instruments.log("\(file): \(readingError). The link uses the part before this error")

@@ -86,7 +86,7 @@ package enum AttributionBasis: String, Sendable, CaseIterable, Encodable {
     /// Discovery on an earlier connection to the same address.
     case carriedOver = "carried over"
     /// The user named the handles.
-    case given
+    case option = "given"
     /// The format of the values; the capture has no discovery.
     case guessed
 }

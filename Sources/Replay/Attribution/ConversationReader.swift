@@ -35,7 +35,7 @@ struct ObservedTransfer {
 
     /// Whether the value is of a bottle's command or response characteristic.
     var belongsToBottle: Bool {
-        switch server.role(of: handle, GivenHandles()) {
+        switch server.role(of: handle, HandleOptions()) {
         case .response, .command: true
         case .other, .unknown: false
         }
@@ -62,7 +62,7 @@ final class ConversationReader {
     typealias Sink = (BottleTraffic, TrafficOrigin) throws -> Void
 
     /// The handles from the caller, for captures without discovery.
-    private let given: GivenHandles
+    private let handles: HandleOptions
     private var peerStore = PeerStore()
     private var connections: [Int: ConnectionServers] = [:]
     private var last: ConnectionServers?
@@ -75,8 +75,8 @@ final class ConversationReader {
     /// Called for every response whose request is in the capture, before its value is reported.
     var onTransaction: ((ATTTransaction) -> Void)?
 
-    init(given: GivenHandles = GivenHandles(), readsValues: Bool = true, _ sink: @escaping Sink) {
-        self.given = given
+    init(handles: HandleOptions = HandleOptions(), readsValues: Bool = true, _ sink: @escaping Sink) {
+        self.handles = handles
         self.readsValues = readsValues
         self.sink = sink
     }
@@ -337,7 +337,7 @@ final class ConversationReader {
     private func interpret(_ bytes: RawSpan, of handle: UInt16, _ server: ObservedServer, _ observation: ATTObservation)
         throws
     {
-        switch server.role(of: handle, given) {
+        switch server.role(of: handle, handles) {
         case .response(let profile, let basis):
             if server.peer.responseHandle != handle || server.peer.basis != basis {
                 server.peer.setProfile(profile, basis)
@@ -391,12 +391,12 @@ final class ConversationReader {
         _ kind: ValueInfo.Kind
     ) throws {
         report(bytes.span.bytes, handle, server, observation, kind)
-        switch server.role(of: handle, given) {
+        switch server.role(of: handle, handles) {
         // Also report writes to the response characteristic, because a bottle disconnects after some of them.
         case .command(let profile, let basis), .response(let profile, let basis):
             server.peer.setProfile(profile, basis)
             try command(bytes, to: handle, server, observation)
-        case .unknown where given.isEmpty && FrameFormat.isCommand(bytes):
+        case .unknown where handles.isEmpty && FrameFormat.isCommand(bytes):
             let isConfirmed = server.guess.response != nil && server.guess.command == nil
             guard isConfirmed || server.canGuess else { break }
             server.guess.command = handle
@@ -405,7 +405,7 @@ final class ConversationReader {
             server.resetRoles()
             try command(bytes, to: handle, server, observation)
         case .unknown
-        where given.isEmpty && server.canGuess && bytes.count == 1
+        where handles.isEmpty && server.canGuess && bytes.count == 1
             && server.guess.shortWrites.count < GuessedRoles.maximumShortWrites:
             server.guess.shortWrites.append(PartialValue(handle: handle, bytes: bytes, observation: observation))
         case .unknown, .other: break
@@ -433,7 +433,7 @@ final class ConversationReader {
     private func guess(_ bytes: RawSpan, at handle: UInt16, _ server: ObservedServer, _ observation: ATTObservation)
         throws
     {
-        guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty,
+        guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, handles.isEmpty,
             server.canGuess
         else { return }
         let value = bytes.bytes()

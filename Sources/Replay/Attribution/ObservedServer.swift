@@ -51,10 +51,10 @@ final class ObservedServer {
 
     /// The role of a handle. Cached, because a large capture has hundreds of thousands of values of one handle.
     @inline(__always)
-    func role(of handle: UInt16, _ given: GivenHandles) -> HandleRole {
+    func role(of handle: UInt16, _ handles: HandleOptions) -> HandleRole {
         if handle == lastHandle, let lastRole { return lastRole }
         let role =
-            roles[handle] ?? discoveredRole(handle, given) ?? given.role(of: handle) ?? guess.role(of: handle)
+            roles[handle] ?? discoveredRole(handle, handles) ?? handles.role(of: handle) ?? guess.role(of: handle)
             ?? .unknown
         roles[handle] = role
         lastHandle = handle
@@ -64,11 +64,11 @@ final class ObservedServer {
 
     /// The role by discovery on this connection, or else on an earlier one. A table with a bottle's characteristics
     /// counts as complete, so its unknown handles are `other`.
-    private func discoveredRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
+    private func discoveredRole(_ handle: UInt16, _ handles: HandleOptions) -> HandleRole? {
         if let role = Self.role(of: handle, in: table, .discovered) {
             // A handle given by the user takes precedence over a discovered 128-bit UUID.
             let isVendor = role == .other && table.type(at: handle)?.short == nil
-            return isVendor ? given.role(of: handle) ?? role : role
+            return isVendor ? handles.role(of: handle) ?? role : role
         }
         if table.hasBottle { return .other }
         return Self.role(of: handle, in: earlierTable, .carriedOver) ?? (earlierTable.hasBottle ? .other : nil)
@@ -123,7 +123,7 @@ enum HandleRole: Equatable {
 }
 
 /// The handles from `--command-handle` and `--response-handle`.
-package struct GivenHandles: Sendable, Equatable {
+package struct HandleOptions: Sendable, Equatable {
     package var command: UInt16?
     package var response: UInt16?
 
@@ -135,8 +135,8 @@ package struct GivenHandles: Sendable, Equatable {
     package var isEmpty: Bool { command == nil && response == nil }
 
     func role(of handle: UInt16) -> HandleRole? {
-        if handle == response { return .response(nil, .given) }
-        if handle == command { return .command(nil, .given) }
+        if handle == response { return .response(nil, .option) }
+        if handle == command { return .command(nil, .option) }
         return nil
     }
 }

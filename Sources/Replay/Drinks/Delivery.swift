@@ -54,7 +54,7 @@ extension DrinkReader {
         package var dialect = RecordDialect.calendar
         /// Whether to deliver also duplicates and bookkeeping entries.
         package var isRaw = false
-        package var given = GivenHandles()
+        package var handles = HandleOptions()
         /// Selects drinks in these PDUs only; its device is the bottle.
         package var filter = TrafficFilter()
         /// The model, if the capture does not show it.

@@ -107,7 +107,7 @@ package final class DrinkReader {
 
     private func makeConversation() -> ConversationReader {
         lastPeers = []
-        let reader = ConversationReader(given: options.given) { [unowned self] traffic, origin in
+        let reader = ConversationReader(handles: options.handles) { [unowned self] traffic, origin in
             try self.process(traffic, origin)
         }
         conversation = reader

@@ -6,7 +6,7 @@ package import Bluetooth
 package final class ATTLines {
     let out: LineBuffer
     let isJSON: Bool
-    let conversation = ConversationReader(given: GivenHandles(), readsValues: false) { _, _ in }
+    let conversation = ConversationReader(readsValues: false) { _, _ in }
     let timestampWriter = TimestampWriter()
     let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
     private var cachedPeer: (address: BluetoothAddress?, text: [UInt8]?) = (nil, nil)

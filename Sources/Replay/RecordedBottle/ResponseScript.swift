@@ -22,8 +22,8 @@ package struct ResponseScript: Sendable {
     /// bottle.
     /// - Returns: the scripts, and the error that ended the reading of the first truncated or damaged capture.
     /// - Throws: `ResponseScriptError` if there is no bottle or too much data; `CaptureFileError`.
-    package static func read(_ parts: [CapturePart], given: GivenHandles = GivenHandles()) throws -> Reading {
-        let builder = ScriptBuilder(given: given)
+    package static func read(_ parts: [CapturePart], handles: HandleOptions = HandleOptions()) throws -> Reading {
+        let builder = ScriptBuilder(handles: handles)
         var log = LogState(), readingError: String?, failure: String?
         for part in parts {
             var file = CaptureFile(part)
@@ -79,7 +79,7 @@ private final class ScriptBuilder {
 
     /// The name of the capture, for messages.
     var name = ""
-    private let given: GivenHandles
+    private let handles: HandleOptions
     private var conversation: ConversationReader?
     private var drafts: [Draft] = []
     private var draftsByPeer: [ObjectIdentifier: Draft] = [:]
@@ -97,13 +97,13 @@ private final class ScriptBuilder {
         var numbers: [[UInt8]: UInt64] = [:]
     }
 
-    init(given: GivenHandles) { self.given = given }
+    init(handles: HandleOptions) { self.handles = handles }
 
     /// Starts a file with new connections.
     func beginFile() throws {
         try conversation?.finish()
         openRequests = [:]
-        let reader = ConversationReader(given: given) { [unowned self] traffic, origin in add(traffic, origin) }
+        let reader = ConversationReader(handles: handles) { [unowned self] traffic, origin in add(traffic, origin) }
         reader.onValue = { [unowned self] value in transfers.append(value) }
         conversation = reader
     }
@@ -172,7 +172,7 @@ private final class ScriptBuilder {
     }
 
     private func add(_ transfer: ObservedTransfer) {
-        guard case .response = transfer.server.role(of: transfer.handle, given), transfer.kind.direction == .received
+        guard case .response = transfer.server.role(of: transfer.handle, handles), transfer.kind.direction == .received
         else { return }
         guard let request = openRequests[transfer.server.connection.id],
             request.draft === draftsByPeer[ObjectIdentifier(transfer.server.peer)],

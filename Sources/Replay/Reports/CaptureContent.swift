@@ -79,7 +79,7 @@ package final class CaptureContent {
     /// - Parameter timeline: receives each counted PDU.
     /// - Throws: `CaptureFileError` if it cannot be opened or read.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options, timeline: Timeline? = nil) throws {
-        statistics = CaptureStatistics(options.filter, given: options.given, timeline: timeline)
+        statistics = CaptureStatistics(options.filter, handles: options.handles, timeline: timeline)
         var bottles: [ObjectIdentifier: Bottle] = [:], drinks: [Drink] = [], days: [Int: Day] = [:]
         let reader = DrinkReader(options) { delivery in
             bottles[ObjectIdentifier(delivery.bottle), default: Bottle(delivery.bottle)].add(delivery)

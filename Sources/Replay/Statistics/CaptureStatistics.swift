@@ -55,17 +55,17 @@ package final class CaptureStatistics {
 
     /// - Parameters:
     ///   - filter: only these PDUs count. Requests and responses are matched before it applies.
-    ///   - given: the handles of a bottle's characteristics, for captures without discovery.
+    ///   - handles: the handles of a bottle's characteristics, for captures without discovery.
     ///   - timeline: receives each counted PDU.
     package init(
-        _ filter: TrafficFilter = TrafficFilter(), given: GivenHandles = GivenHandles(), timeline: Timeline? = nil
+        _ filter: TrafficFilter = TrafficFilter(), handles: HandleOptions = HandleOptions(), timeline: Timeline? = nil
     ) {
         self.timeline = timeline
         gate = TrafficGate(filter)
         isFiltered = !filter.isEmpty
         let clockStore = ClockStore()
         self.clockStore = clockStore
-        conversation = ConversationReader(given: given) { clockStore.add($0, $1) }
+        conversation = ConversationReader(handles: handles) { clockStore.add($0, $1) }
     }
 
     package var peers: [BottlePeer] { conversation.peers }
