@@ -170,7 +170,7 @@ private final class ConversationWriter {
     private var synthesiser: ConversationSynthesiser?
     private let conversation = ConversationReader { _, _ in }
     /// The values of the last event.
-    private var values: [ObservedTransfer] = []
+    private var values: [ObservedValue] = []
     /// Whether the format can store a value with a handle instead of a characteristic UUID.
     private let canStoreHandles: Bool
     private var frame = 0

@@ -23,7 +23,7 @@ struct TrafficOrigin {
 }
 
 /// A whole characteristic or descriptor value that was written, read, notified or indicated.
-struct ObservedTransfer {
+struct ObservedValue {
     var server: ObservedServer
     var handle: UInt16
     /// The type of the characteristic or descriptor, if known.
@@ -71,7 +71,7 @@ final class ConversationReader {
     /// Whether to read values in addition to discovery.
     private let readsValues: Bool
     /// Called for every whole value of any characteristic, before it is interpreted.
-    var onValue: ((ObservedTransfer) -> Void)?
+    var onValue: ((ObservedValue) -> Void)?
     /// Called for every response whose request is in the capture, before its value is reported.
     var onTransaction: ((ATTTransaction) -> Void)?
 
@@ -328,7 +328,7 @@ final class ConversationReader {
     ) {
         guard let onValue else { return }
         onValue(
-            ObservedTransfer(
+            ObservedValue(
                 server: server, handle: handle, uuid: server.type(at: handle) ?? observation.characteristic, kind: kind,
                 bytes: bytes.bytes(), frame: observation.frame, time: observation.time))
     }

@@ -237,17 +237,17 @@ private final class ProfileSession {
         peripheral.conversations.append(PeripheralProfile.Conversation())
     }
 
-    func receive(_ transfer: ObservedTransfer) {
-        guard transfer.server.isHost == isHost else { return }
-        let value = Array(transfer.bytes.prefix(ATTPDU.maximumValueLength))
-        switch transfer.kind {
-        case .read: read(transfer.handle, value)
+    func receive(_ observed: ObservedValue) {
+        guard observed.server.isHost == isHost else { return }
+        let value = Array(observed.bytes.prefix(ATTPDU.maximumValueLength))
+        switch observed.kind {
+        case .read: read(observed.handle, value)
         case .writeRequest:
-            write(.write, value, transfer)
-            pendingWrites[transfer.frame] = exchanges.count - 1
-        case .writeCommand: write(.command, value, transfer)
-        case .notification: notify(.notify, value, transfer)
-        case .indication: notify(.indicate, value, transfer)
+            write(.write, value, observed)
+            pendingWrites[observed.frame] = exchanges.count - 1
+        case .writeCommand: write(.command, value, observed)
+        case .notification: notify(.notify, value, observed)
+        case .indication: notify(.indicate, value, observed)
         }
     }
 
@@ -300,28 +300,28 @@ private final class ProfileSession {
         peripheral.table.uses[handle]?.properties.insert(.read)
     }
 
-    private func write(_ request: PeripheralProfile.Request, _ value: [UInt8], _ transfer: ObservedTransfer) {
-        add(request, transfer.handle, transfer.frame, value)
-        currentExchange = (exchanges.count - 1, transfer.time)
-        peripheral.table.uses[transfer.handle]?.properties.insert(request == .write ? .write : .writeWithoutResponse)
+    private func write(_ request: PeripheralProfile.Request, _ value: [UInt8], _ observed: ObservedValue) {
+        add(request, observed.handle, observed.frame, value)
+        currentExchange = (exchanges.count - 1, observed.time)
+        peripheral.table.uses[observed.handle]?.properties.insert(request == .write ? .write : .writeWithoutResponse)
         // A Client Characteristic Configuration has two bytes: bit 0 notifications, bit 1 indications.
         if value.count != 2 || value[0] > 3 || value[1] != 0 {
-            peripheral.table.uses[transfer.handle]?.isSubscription = false
+            peripheral.table.uses[observed.handle]?.isSubscription = false
         }
     }
 
     /// Adds a notification or indication to the exchange of the last write, or else of the connection.
-    private func notify(_ property: CharacteristicProperties, _ value: [UInt8], _ transfer: ObservedTransfer) {
+    private func notify(_ property: CharacteristicProperties, _ value: [UInt8], _ observed: ObservedValue) {
         if currentExchange == nil {
-            add(.connect, nil, transfer.frame)
+            add(.connect, nil, observed.frame)
             currentExchange = (exchanges.count - 1, startedAt)
         }
         guard let currentExchange else { return }
-        peripheral.table.uses[transfer.handle, default: ObservedTable.Use()].properties.insert(property)
-        peripheral.table.uses[transfer.handle]?.isSubscription = false
+        peripheral.table.uses[observed.handle, default: ObservedTable.Use()].properties.insert(property)
+        peripheral.table.uses[observed.handle]?.isSubscription = false
         let value = PeripheralProfile.Value(
-            handle: transfer.handle, value: Octets(value),
-            afterMs: Self.milliseconds(from: currentExchange.at, to: transfer.time))
+            handle: observed.handle, value: Octets(value),
+            afterMs: Self.milliseconds(from: currentExchange.at, to: observed.time))
         if exchanges[currentExchange.index].exchange.values?.append(value) == nil {
             exchanges[currentExchange.index].exchange.values = [value]
         }

@@ -83,7 +83,7 @@ private final class ScriptBuilder {
     private var conversation: ConversationReader?
     private var drafts: [Draft] = []
     private var draftsByPeer: [ObjectIdentifier: Draft] = [:]
-    private var transfers: [ObservedTransfer] = []
+    private var values: [ObservedValue] = []
     private var bytes = 0
     /// The last request on each open connection, with its time.
     private var openRequests: [Int: (draft: Draft, time: Duration?)] = [:]
@@ -104,7 +104,7 @@ private final class ScriptBuilder {
         try conversation?.finish()
         openRequests = [:]
         let reader = ConversationReader(handles: handles) { [unowned self] traffic, origin in add(traffic, origin) }
-        reader.onValue = { [unowned self] value in transfers.append(value) }
+        reader.onValue = { [unowned self] value in values.append(value) }
         conversation = reader
     }
 
@@ -114,8 +114,8 @@ private final class ScriptBuilder {
         if case .disconnected(let connection, _) = event { openRequests[connection.id] = nil }
         try conversation?.receive(event, bytes)
         // The event itself can determine the role of the handle, so handle its values after it.
-        for transfer in transfers { add(transfer) }
-        transfers.removeAll(keepingCapacity: true)
+        for value in values { add(value) }
+        values.removeAll(keepingCapacity: true)
         guard self.bytes <= Self.maximumBytes else {
             throw ResponseScriptError(
                 description: "\(name) has more than \(Self.maximumBytes >> 20) MiB of responses, the limit: "
@@ -171,15 +171,15 @@ private final class ScriptBuilder {
         }
     }
 
-    private func add(_ transfer: ObservedTransfer) {
-        guard case .response = transfer.server.role(of: transfer.handle, handles), transfer.kind.direction == .received
+    private func add(_ value: ObservedValue) {
+        guard case .response = value.server.role(of: value.handle, handles), value.kind.direction == .received
         else { return }
-        guard let request = openRequests[transfer.server.connection.id],
-            request.draft === draftsByPeer[ObjectIdentifier(transfer.server.peer)],
+        guard let request = openRequests[value.server.connection.id],
+            request.draft === draftsByPeer[ObjectIdentifier(value.server.peer)],
             let last = request.draft.exchanges.indices.last
         else { return }
-        let delay = transfer.time.flatMap { time in request.time.map { time - $0 } } ?? .zero
-        request.draft.exchanges[last].values.append((transfer.bytes, max(.zero, min(Self.longestDelay, delay))))
-        bytes += transfer.bytes.count + 64
+        let delay = value.time.flatMap { time in request.time.map { time - $0 } } ?? .zero
+        request.draft.exchanges[last].values.append((value.bytes, max(.zero, min(Self.longestDelay, delay))))
+        bytes += value.bytes.count + 64
     }
 }
