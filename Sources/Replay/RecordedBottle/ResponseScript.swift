@@ -81,14 +81,14 @@ private final class ScriptBuilder {
     var name = ""
     private let handles: HandleOptions
     private var conversation: ConversationReader?
-    private var drafts: [Draft] = []
-    private var draftsByPeer: [ObjectIdentifier: Draft] = [:]
+    private var scripts: [PartialScript] = []
+    private var scriptsByPeer: [ObjectIdentifier: PartialScript] = [:]
     private var values: [ObservedValue] = []
     private var bytes = 0
     /// The last request on each open connection, with its time.
-    private var openRequests: [Int: (draft: Draft, time: Duration?)] = [:]
+    private var openRequests: [Int: (script: PartialScript, time: Duration?)] = [:]
 
-    private final class Draft {
+    private final class PartialScript {
         /// The bottle in each file.
         var peers: [BottlePeer] = []
         var exchanges: [RecordedExchange] = []
@@ -125,45 +125,45 @@ private final class ScriptBuilder {
 
     func finish() throws -> [ResponseScript] {
         try conversation?.finish()
-        return drafts.compactMap { draft in
-            let peers = draft.peers.lazy
-            guard peers.contains(where: \.isBottle) || !draft.exchanges.isEmpty else { return nil }
-            let isDraft = draft.exchanges.contains { $0.command.requestsLog && $0.request.count == 1 }
+        return scripts.compactMap { partial in
+            let peers = partial.peers.lazy
+            guard peers.contains(where: \.isBottle) || !partial.exchanges.isEmpty else { return nil }
+            let isDraft = partial.exchanges.contains { $0.command.requestsLog && $0.request.count == 1 }
             var script = ResponseScript(profile: peers.compactMap(\.profile).first ?? (isDraft ? .draft : .retail))
             script.address = peers.compactMap(\.address).first
             script.name = peers.compactMap(\.name).first
             script.model = peers.compactMap(\.model).first
-            (script.exchanges, script.records) = (draft.exchanges, draft.records)
+            (script.exchanges, script.records) = (partial.exchanges, partial.records)
             return script
         }
     }
 
-    private func draft(_ peer: BottlePeer) -> Draft {
-        if let known = draftsByPeer[ObjectIdentifier(peer)] { return known }
+    private func script(_ peer: BottlePeer) -> PartialScript {
+        if let known = scriptsByPeer[ObjectIdentifier(peer)] { return known }
         let address = peer.address
-        let known = drafts.first { $0.peers.contains { address != nil && $0.address == address } }
-        let draft = known ?? Draft()
-        if known == nil { drafts.append(draft) }
-        draft.peers.append(peer)
-        draftsByPeer[ObjectIdentifier(peer)] = draft
-        return draft
+        let known = scripts.first { $0.peers.contains { address != nil && $0.address == address } }
+        let script = known ?? PartialScript()
+        if known == nil { scripts.append(script) }
+        script.peers.append(peer)
+        scriptsByPeer[ObjectIdentifier(peer)] = script
+        return script
     }
 
     private func add(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
-        let draft = draft(origin.server.peer)
+        let script = script(origin.server.peer)
         switch traffic {
         case .command(_, let value, _):
-            draft.exchanges.append(RecordedExchange(request: value, frame: origin.observation.frame))
-            openRequests[origin.server.connection.id] = (draft, origin.observation.time)
+            script.exchanges.append(RecordedExchange(request: value, frame: origin.observation.frame))
+            openRequests[origin.server.connection.id] = (script, origin.observation.time)
             bytes += value.count
         case .records(let batch):
-            let isRequested = openRequests[origin.server.connection.id]?.draft === draft
+            let isRequested = openRequests[origin.server.connection.id]?.script === script
             batch.forEachRecord { raw, _ in
                 let record = [UInt8](raw)
-                let number = draft.numbers[record] ?? UInt64(draft.records.count + 1)
-                if draft.numbers.updateValue(number, forKey: record) == nil { draft.records.append(record) }
-                if isRequested, let last = draft.exchanges.indices.last {
-                    draft.exchanges[last].records.append(number)
+                let number = script.numbers[record] ?? UInt64(script.records.count + 1)
+                if script.numbers.updateValue(number, forKey: record) == nil { script.records.append(record) }
+                if isRequested, let last = script.exchanges.indices.last {
+                    script.exchanges[last].records.append(number)
                 }
                 bytes += 64
             }
@@ -175,11 +175,11 @@ private final class ScriptBuilder {
         guard case .response = value.server.role(of: value.handle, handles), value.kind.direction == .received
         else { return }
         guard let request = openRequests[value.server.connection.id],
-            request.draft === draftsByPeer[ObjectIdentifier(value.server.peer)],
-            let last = request.draft.exchanges.indices.last
+            request.script === scriptsByPeer[ObjectIdentifier(value.server.peer)],
+            let last = request.script.exchanges.indices.last
         else { return }
         let delay = value.time.flatMap { time in request.time.map { time - $0 } } ?? .zero
-        request.draft.exchanges[last].values.append((value.bytes, max(.zero, min(Self.longestDelay, delay))))
+        request.script.exchanges[last].values.append((value.bytes, max(.zero, min(Self.longestDelay, delay))))
         bytes += value.bytes.count + 64
     }
 }
