@@ -44,7 +44,7 @@ extension ATTLines {
         }
     }
 
-    func put(_ fields: [Field], _ observation: ATTObservation, _ pdu: RawSpan, sent: RequestPairs.Request?) {
+    func put(_ fields: [Field], _ observation: ATTObservation, _ pdu: RawSpan, sent: RequestMatcher.Request?) {
         for (column, lead) in fields {
             if hasParameters, column == .uuid { putParameters(pdu) }
             out.put(bytes: lead)
@@ -54,8 +54,9 @@ extension ATTLines {
         out.endLine()
     }
 
-    private func put(_ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan, _ sent: RequestPairs.Request?)
-    {
+    private func put(
+        _ column: ATTColumn, _ observation: ATTObservation, _ pdu: RawSpan, _ sent: RequestMatcher.Request?
+    ) {
         switch column {
         case .frame: out.put(number: observation.frame)
         case .time: putTime(observation.time)
@@ -110,9 +111,9 @@ extension ATTLines {
         if isJSON { out.put(number: Int(handle)) } else { put(handle: handle) }
     }
 
-    private func handle(_ pdu: RawSpan, _ sent: RequestPairs.Request?) -> UInt16? {
+    private func handle(_ pdu: RawSpan, _ sent: RequestMatcher.Request?) -> UInt16? {
         if case .errorResponse(_, let handle, _) = Self.errorOrMTU(pdu) { return sent?.handle ?? handle }
-        return sent?.handle ?? pdu.first.flatMap { RequestPairs.handle(of: pdu, $0) }
+        return sent?.handle ?? pdu.first.flatMap { RequestMatcher.handle(of: pdu, $0) }
     }
 
     private func putTime(_ time: Duration?) {

@@ -19,7 +19,7 @@ package final class ATTLines {
     /// Whether lines have the parameters of error responses and of the MTU exchange, before the UUID.
     let hasParameters: Bool
     /// The pending requests, for the latency and the handle of responses; used only if `followsRequests`.
-    private var pairs = RequestPairs()
+    private var matcher = RequestMatcher()
     private let followsRequests: Bool
     private let isColoured: Bool
 
@@ -53,7 +53,7 @@ package final class ATTLines {
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             seenCount += 1
-            let matched = followsRequests ? pairs.match(observation, pdu).matchedRequest : nil
+            let matched = followsRequests ? matcher.match(observation, pdu).matchedRequest : nil
             if !hasFilter || gate?.selects(event, pdu) == true {
                 written += 1
                 if let fields {
@@ -66,7 +66,7 @@ package final class ATTLines {
             if Self.isNotification(pdu) { return }
         } else {
             if hasFilter { _ = gate?.selects(event, pdu) }
-            if followsRequests, case .disconnected(let connection, _) = event { _ = pairs.end(connection.id) }
+            if followsRequests, case .disconnected(let connection, _) = event { _ = matcher.end(connection.id) }
         }
         repeated = nil
         try conversation.receive(event, pdu)

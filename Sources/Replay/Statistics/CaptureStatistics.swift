@@ -39,7 +39,7 @@ package final class CaptureStatistics {
     private var attributes: [AttributeKey: CharacteristicStatistics] = [:]
     private var lastAttribute: (key: AttributeKey, value: CharacteristicStatistics)?
     private var countsByRequest: [UInt8: TrafficCounts] = [:]
-    private var pairs = RequestPairs()
+    private var matcher = RequestMatcher()
     private var gate: TrafficGate
     private let isFiltered: Bool
     private let conversation: ConversationReader
@@ -111,7 +111,7 @@ package final class CaptureStatistics {
     }
 
     package func finish() {
-        for connection in pairs.connections.sorted() { endRequests(connection) }
+        for connection in matcher.connections.sorted() { endRequests(connection) }
         try? conversation.finish()
     }
 
@@ -121,21 +121,21 @@ package final class CaptureStatistics {
             checkOrder(of: time, observation)
             now = max(now ?? time, time)
         }
-        let step = pairs.match(observation, pdu)
-        let matched = step.matchedRequest
+        let match = matcher.match(observation, pdu)
+        let matched = match.matchedRequest
         if isFiltered, !gate.selects(observation, pdu, matched: matched) { return }
 
         let connection = list.find(observation.connection)
         let bytes = Self.valueBytes(pdu, opcode)
         total.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         connection?.counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
-        let handle = matched?.handle ?? RequestPairs.handle(of: pdu, opcode)
+        let handle = matched?.handle ?? RequestMatcher.handle(of: pdu, opcode)
         let attribute = handle.flatMap { find($0, opcode, observation) }
         attribute?.counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 {
             attribute?.note(write: opcode, frame: observation.frame)
         }
-        let latency = countLatency(step, observation, connection, attribute, opcode)
+        let latency = countLatency(match, observation, connection, attribute, opcode)
         timeline?.add(observation, pdu, handle: handle, latency: latency)
         if opcode == 0x01, pdu.byteCount >= 5 {
             let code = pdu.byte(4)
@@ -149,10 +149,10 @@ package final class CaptureStatistics {
 
     /// Counts a request or response. Returns the latency of a response.
     private func countLatency(
-        _ step: RequestPairs.Step, _ observation: ATTObservation, _ connection: ConnectionStatistics?,
+        _ match: RequestMatcher.Match, _ observation: ATTObservation, _ connection: ConnectionStatistics?,
         _ attribute: CharacteristicStatistics?, _ opcode: UInt8
     ) -> Duration? {
-        switch step {
+        switch match {
         case .request(let request, let unanswered):
             countsByRequest[request.opcode, default: TrafficCounts()].add(
                 opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
@@ -211,7 +211,7 @@ package final class CaptureStatistics {
     }
 
     private func endRequests(_ connection: Int) {
-        for request in pairs.end(connection) {
+        for request in matcher.end(connection) {
             countUnanswered(request, at: now, list[connection]?.observed, 0)
         }
     }
@@ -219,7 +219,7 @@ package final class CaptureStatistics {
     /// Counts a request without a response.
     /// - Parameter observed: `nil` for a connection that has ended.
     private func countUnanswered(
-        _ request: RequestPairs.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8
+        _ request: RequestMatcher.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8
     ) {
         var wait: Duration?
         if let sent = request.time, let time { wait = time - sent }

@@ -3,7 +3,7 @@ package import Bluetooth
 /// Applies a filter to the PDUs of a capture. Pass every event in order: a response is selected by its request.
 package struct TrafficGate {
     private let filter: TrafficFilter
-    private var pairs = RequestPairs()
+    private var matcher = RequestMatcher()
     private var from: Duration?
     private var to: Duration?
     private var hasStarted = false
@@ -31,9 +31,9 @@ package struct TrafficGate {
         switch event {
         case .att(let observation):
             guard followsRequests else { return selects(observation, pdu, matched: nil) }
-            return selects(observation, pdu, matched: pairs.match(observation, pdu).matchedRequest)
+            return selects(observation, pdu, matched: matcher.match(observation, pdu).matchedRequest)
         case .disconnected(let connection, _):
-            _ = pairs.end(connection.id)
+            _ = matcher.end(connection.id)
             return isOfDevice(connection)
         case .connected(let connection), .encrypted(let connection): return isOfDevice(connection)
         case .dropped(_, let connection): return isOfDevice(connection)
@@ -59,7 +59,7 @@ package struct TrafficGate {
 
     /// Whether the filter selects a PDU.
     /// - Parameter matched: the request of the PDU, if it is a response.
-    mutating func selects(_ observation: ATTObservation, _ pdu: RawSpan, matched: RequestPairs.Request?) -> Bool {
+    mutating func selects(_ observation: ATTObservation, _ pdu: RawSpan, matched: RequestMatcher.Request?) -> Bool {
         guard let opcode = pdu.first, isOfDevice(observation.connection) else { return false }
         if filtersByTime {
             start(at: observation.time)
@@ -68,7 +68,8 @@ package struct TrafficGate {
             if let to, time >= to { return false }
         }
         if !filter.handles.isEmpty {
-            guard let handle = matched?.handle ?? RequestPairs.handle(of: pdu, opcode), filter.handles.contains(handle)
+            guard let handle = matched?.handle ?? RequestMatcher.handle(of: pdu, opcode),
+                filter.handles.contains(handle)
             else { return false }
         }
         if !filter.kinds.isEmpty {

@@ -2,7 +2,7 @@ import Bluetooth
 
 /// Matches the responses on all connections with their requests. ATT allows each side of a bearer one pending request
 /// and one pending indication (Core 5.4, Vol 3 Part F, 3.3.2).
-struct RequestPairs {
+struct RequestMatcher {
     /// A request or indication whose response is still to come.
     struct Request {
         var opcode: UInt8
@@ -16,7 +16,7 @@ struct RequestPairs {
     }
 
     /// The relation of a PDU to earlier ones.
-    enum Step {
+    enum Match {
         /// A new request. `unanswered` is the previous request of the same side if it had no response.
         case request(Request, unanswered: Request?)
         case response(Request)
@@ -42,7 +42,7 @@ struct RequestPairs {
     /// The maximum number of open bearers that are followed.
     private static let maximumPending = 8192
 
-    mutating func match(_ observation: ATTObservation, _ pdu: RawSpan) -> Step {
+    mutating func match(_ observation: ATTObservation, _ pdu: RawSpan) -> Match {
         guard let opcode = pdu.first else { return .other }
         if opcode == 0x1B || opcode == 0x52 { return .other }
         if TrafficKind.isRequest[Int(opcode)] || opcode == 0x1D {
