@@ -44,19 +44,20 @@ package struct CaptureConverter {
         var writer = CaptureWriter(format, info: info)
         defer { outcome.retimedRecords = writer.retimedRecords }
         // Connections that are open at the end of a file can continue in the next one.
-        var reassembler = ConversationReassembler(), conversation: ConversationWriter?, gate = TrafficGate(filter)
+        var reassembler = ConversationReassembler(), conversation: ConversationWriter?,
+            selector = TrafficSelector(filter)
         var last: Duration?, layer: CaptureFormat.Layer?
         func emit(_ packet: CapturePacket, _ bytes: RawSpan) throws {
             if try writer.write(packet, bytes) { outcome.written += 1 }
         }
         func convertEvent(_ event: ConversationEvent, _ pdu: RawSpan, at time: Duration?) throws {
-            guard filter.isEmpty || gate.passes(event, pdu) else { return }
+            guard filter.isEmpty || selector.passes(event, pdu) else { return }
             try conversation?.receive(event, pdu, time: time, emit)
         }
         func finishLog() throws {
             try reassembler.finish { try convertEvent($0, $1, at: nil) }
             try conversation?.finish(emit)
-            (reassembler, conversation, gate, last) = (ConversationReassembler(), nil, TrafficGate(filter), nil)
+            (reassembler, conversation, selector, last) = (ConversationReassembler(), nil, TrafficSelector(filter), nil)
         }
         func convert(_ path: String, _ survey: Survey) throws {
             var file = CaptureFile(path: path), hasStarted = false
@@ -70,7 +71,7 @@ package struct CaptureConverter {
                         layer = survey.layer
                     }
                     last = packet.time ?? last
-                    gate.start(at: packet.time)
+                    selector.start(at: packet.time)
                     if conversation == nil, let layer, needsConversation(layer, survey) {
                         conversation = ConversationWriter(format)
                         outcome.isRegenerated = true

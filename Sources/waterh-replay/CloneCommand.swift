@@ -58,17 +58,17 @@ struct CloneCommand: ParsableCommand {
         // --from and --to can be relative to the start of each capture.
         var filter = TrafficFilter()
         (filter.from, filter.to) = (from, to)
-        var log = LogState(), gate = TrafficGate(filter)
+        var log = LogState(), selector = TrafficSelector(filter)
         for part in try run.parts(files) {
             try run.read(part) { file in
                 do {
                     let error = try file.readEvents(continuing: &log) {
                         reader.beginFile()
-                        gate = TrafficGate(filter)
+                        selector = TrafficSelector(filter)
                     } onPacket: { packet in
-                        gate.start(at: packet.time)
+                        selector.start(at: packet.time)
                     } _: { event, bytes in
-                        if gate.passes(event, bytes) { try reader.receive(event, bytes) }
+                        if selector.passes(event, bytes) { try reader.receive(event, bytes) }
                     }
                     if let error { throw error }
                 } catch let error as ProfileReaderError {

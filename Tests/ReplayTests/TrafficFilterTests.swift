@@ -64,10 +64,10 @@ import Testing
             (filter { $0.handles = [99] }, []),
         ] as [(TrafficFilter, [Int])])
     func `the filter selects PDUs by device, handle, time and kind`(_ filter: TrafficFilter, _ frames: [Int]) {
-        var gate = TrafficGate(filter)
+        var selector = TrafficSelector(filter)
         var found: [Int] = []
         for (event, bytes) in Self.talk.events {
-            guard gate.selects(event, bytes.span.bytes), case .att(let observation) = event else { continue }
+            guard selector.selects(event, bytes.span.bytes), case .att(let observation) = event else { continue }
             found.append(observation.frame)
         }
         #expect(found == frames)

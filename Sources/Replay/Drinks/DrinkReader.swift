@@ -23,7 +23,7 @@ package final class DrinkReader {
     private var heldRecordCount = 0
     private static let maximumHeldRecords = 20_000
     private var decision = Decision.undecided
-    private var gate: TrafficGate
+    private var selector: TrafficSelector
     private let hasFilter: Bool
 
     /// The decision about records of devices that resemble a bottle only by the format of their values.
@@ -42,7 +42,7 @@ package final class DrinkReader {
         var filter = options.filter
         filter.device = nil
         hasFilter = !filter.isEmpty
-        gate = TrafficGate(filter)
+        selector = TrafficSelector(filter)
         self.sink = sink
     }
 
@@ -67,7 +67,7 @@ package final class DrinkReader {
                 start(at: packet.time)
             } _: { event, pdu in
                 onEvent(event)
-                if hasFilter, !gate.passes(event, pdu) { return }
+                if hasFilter, !selector.passes(event, pdu) { return }
                 let current = reader ?? conversation ?? makeConversation()
                 reader = current
                 try current.receive(event, pdu)
@@ -81,12 +81,12 @@ package final class DrinkReader {
     }
 
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
-        if hasFilter, !gate.passes(event, bytes) { return }
+        if hasFilter, !selector.passes(event, bytes) { return }
         try (conversation ?? makeConversation()).receive(event, bytes)
     }
 
     func start(at time: Duration?) {
-        if hasFilter { gate.start(at: time) }
+        if hasFilter { selector.start(at: time) }
     }
 
     package func addNames(from info: CaptureFileInfo) { (conversation ?? makeConversation()).addNames(from: info) }

@@ -11,7 +11,7 @@ package final class ATTLines {
     let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
     private var cachedPeer: (address: BluetoothAddress?, text: [UInt8]?) = (nil, nil)
 
-    private var gate: TrafficGate?
+    private var selector: TrafficSelector?
     private let hasFilter: Bool
 
     /// The columns of each line; `nil` for the default text line.
@@ -38,7 +38,7 @@ package final class ATTLines {
         fields = (columns ?? (isJSON ? Self.defaultJSON : nil)).map { Self.fields($0, isJSON: isJSON) }
         followsRequests = columns.map { $0.contains(.latency) || $0.contains(.handle) } ?? false
         hasFilter = !filter.isEmpty
-        gate = filter.isEmpty ? nil : TrafficGate(filter)
+        selector = filter.isEmpty ? nil : TrafficSelector(filter)
     }
 
     package var count: Int { written }
@@ -48,13 +48,13 @@ package final class ATTLines {
     private var seenCount = 0
 
     /// Sets the time of the first packet, to which relative times refer.
-    package func start(at time: Duration?) { gate?.start(at: time) }
+    package func start(at time: Duration?) { selector?.start(at: time) }
 
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             seenCount += 1
             let matched = followsRequests ? matcher.match(observation, pdu).matchedRequest : nil
-            if !hasFilter || gate?.selects(event, pdu) == true {
+            if !hasFilter || selector?.selects(event, pdu) == true {
                 written += 1
                 if let fields {
                     put(fields, observation, pdu, sent: matched)
@@ -65,7 +65,7 @@ package final class ATTLines {
             // A notification does not change the attribute table.
             if Self.isNotification(pdu) { return }
         } else {
-            if hasFilter { _ = gate?.selects(event, pdu) }
+            if hasFilter { _ = selector?.selects(event, pdu) }
             if followsRequests, case .disconnected(let connection, _) = event { _ = matcher.end(connection.id) }
         }
         repeated = nil

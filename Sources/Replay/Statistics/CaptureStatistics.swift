@@ -40,7 +40,7 @@ package final class CaptureStatistics {
     private var lastAttribute: (key: AttributeKey, value: CharacteristicStatistics)?
     private var countsByRequest: [UInt8: TrafficCounts] = [:]
     private var matcher = RequestMatcher()
-    private var gate: TrafficGate
+    private var selector: TrafficSelector
     private let isFiltered: Bool
     private let conversation: ConversationReader
     private let clockStore: ClockStore
@@ -61,7 +61,7 @@ package final class CaptureStatistics {
         _ filter: TrafficFilter = TrafficFilter(), handles: HandleOptions = HandleOptions(), timeline: Timeline? = nil
     ) {
         self.timeline = timeline
-        gate = TrafficGate(filter)
+        selector = TrafficSelector(filter)
         isFiltered = !filter.isEmpty
         let clockStore = ClockStore()
         self.clockStore = clockStore
@@ -84,7 +84,7 @@ package final class CaptureStatistics {
         }
     }
 
-    func start(at time: Duration?) { gate.start(at: time) }
+    func start(at time: Duration?) { selector.start(at: time) }
 
     package func addNames(from info: CaptureFileInfo) { conversation.addNames(from: info) }
 
@@ -123,7 +123,7 @@ package final class CaptureStatistics {
         }
         let match = matcher.match(observation, pdu)
         let matched = match.matchedRequest
-        if isFiltered, !gate.selects(observation, pdu, matched: matched) { return }
+        if isFiltered, !selector.selects(observation, pdu, matched: matched) { return }
 
         let connection = list.find(observation.connection)
         let bytes = Self.valueBytes(pdu, opcode)

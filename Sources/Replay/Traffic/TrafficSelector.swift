@@ -1,7 +1,7 @@
 package import Bluetooth
 
 /// Applies a filter to the PDUs of a capture. Pass every event in order: a response is selected by its request.
-package struct TrafficGate {
+package struct TrafficSelector {
     private let filter: TrafficFilter
     private var matcher = RequestMatcher()
     private var from: Duration?
