@@ -13,7 +13,7 @@ package final class DrinkReader {
     package var onCommand: ((ObservedCommand) throws -> Void)?
     private let sink: ((borrowing Delivery) throws -> Void)?
     /// Shared by all captures, because overlapping captures have the same drinks.
-    private let ledger = DrinkLedger()
+    private let knownDrinks = KnownDrinks()
     /// The state at the end of the last file, for a next file that continues it.
     private var log = LogState()
     private var conversation: ConversationReader?
@@ -145,10 +145,10 @@ package final class DrinkReader {
 
     /// Processes the records of a transfer. For large captures: no allocation, one look-up per known drink.
     private func process(_ batch: RecordBatch, _ peer: BottlePeer) throws {
-        let ledger = ledger, isRaw = options.isRaw, isStrict = options.dialect == .strict
+        let knownDrinks = knownDrinks, isRaw = options.isRaw, isStrict = options.dialect == .strict
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
         let address = peer.isAddressPrivate ? nil : peer.address
-        let (drinks, others) = ledger.drinks(of: address)
+        let (drinks, others) = knownDrinks.drinks(of: address)
         // Count locally and add once, because each access to a property of the reader is checked at run time.
         var counts = Tally()
         counts.transfers = 1
@@ -174,7 +174,7 @@ package final class DrinkReader {
             } else {
                 counts.bookkeeping += 1
                 guard isRaw else { return }
-                isNew = ledger.insertBookkeeping(of: address, wall: wall, amount: amount)
+                isNew = knownDrinks.insertBookkeeping(of: address, wall: wall, amount: amount)
             }
             try deliver(raw, source, peer, isNew: isNew, &counts)
         }

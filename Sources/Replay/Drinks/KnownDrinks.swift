@@ -4,19 +4,19 @@ import Bluetooth
 ///
 /// A bottle is identified by its address. Bottles without an address in the capture, or with a private one, share one
 /// set: there, equal drinks of two bottles count as one.
-final class DrinkLedger {
-    private var bottles: [BluetoothAddress: DrinkIndex] = [:]
-    private var unaddressed: DrinkIndex?
+final class KnownDrinks {
+    private var bottles: [BluetoothAddress: DrinkSet] = [:]
+    private var unaddressed: DrinkSet?
     private var bookkeeping: [BluetoothAddress?: Set<UInt64>] = [:]
 
     /// Returns the set of a bottle's drinks, and the other sets that might contain the same drinks.
-    func drinks(of address: BluetoothAddress?) -> (drinks: DrinkIndex, others: [DrinkIndex]) {
+    func drinks(of address: BluetoothAddress?) -> (drinks: DrinkSet, others: [DrinkSet]) {
         guard let address else {
-            let drinks = unaddressed ?? DrinkIndex()
+            let drinks = unaddressed ?? DrinkSet()
             unaddressed = drinks
             return (drinks, Array(bottles.values))
         }
-        let drinks = bottles[address] ?? DrinkIndex()
+        let drinks = bottles[address] ?? DrinkSet()
         bottles[address] = drinks
         return (drinks, unaddressed.map { [$0] } ?? [])
     }
@@ -34,7 +34,7 @@ final class DrinkLedger {
 /// 32,768 ml and more) are stored with all their bits.
 ///
 /// Pages are referenced by pointers, because the reference counting of objects would cost more than a look-up.
-final class DrinkIndex {
+final class DrinkSet {
     private typealias Page = UnsafeMutablePointer<FlatSet<UInt32>>
 
     /// One page per day, by the year, month and day bytes packed into 17 bits.
