@@ -15,26 +15,26 @@ package struct Delivery {
     /// Whether the same drink was delivered before, in this capture or an earlier one.
     package let isDuplicate: Bool
 
-    /// The number of bits of the time of day in an `order`.
+    /// The number of bits of the time of day in an `packedTime`.
     static let timeBits = 17
 
-    /// Date and time of day as one sortable number; `nil` if the fields are not a date.
-    var order: Int? {
+    /// Date and time of day in one sortable number; `nil` if the fields are not a date.
+    var packedTime: Int? {
         guard record.isDatePossible else { return nil }
         return ((((year * 16 + record.month) * 32 + record.day) * 32 + record.hour) * 64 + record.minute) * 64
             + record.second
     }
 
     /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`; `nil` if the fields are not a date.
-    package var at: String? { order.map(Self.text) }
+    package var at: String? { packedTime.map(Self.text) }
 
-    /// `2026-02-02T22:21:15` of an `order`.
-    static func text(_ order: Int) -> String {
-        let (second, minute, hour) = (order & 63, order >> 6 & 63, order >> 12 & 31)
-        return "\(date(order >> timeBits))T\(pad(hour)):\(pad(minute)):\(pad(second))"
+    /// `2026-02-02T22:21:15` of an `packedTime`.
+    static func text(_ packedTime: Int) -> String {
+        let (second, minute, hour) = (packedTime & 63, packedTime >> 6 & 63, packedTime >> 12 & 31)
+        return "\(date(packedTime >> timeBits))T\(pad(hour)):\(pad(minute)):\(pad(second))"
     }
 
-    /// `2026-02-02` of an `order` without its time of day.
+    /// `2026-02-02` of an `packedTime` without its time of day.
     static func date(_ day: Int) -> String { "\(day >> 9)-\(pad(day >> 5 & 15))-\(pad(day & 31))" }
 
     private static func pad(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }

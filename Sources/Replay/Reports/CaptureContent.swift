@@ -9,11 +9,11 @@ package final class CaptureContent {
         package private(set) var drinks = 0
         package private(set) var millilitres = 0
         package private(set) var suspects = 0
-        private var firstOrder: Int?
-        private var lastOrder: Int?
+        private var firstTime: Int?
+        private var lastTime: Int?
         /// The wall times of the bottle's first and last drink with a plausible date.
-        package var first: String? { firstOrder.map(Delivery.text) }
-        package var last: String? { lastOrder.map(Delivery.text) }
+        package var first: String? { firstTime.map(Delivery.text) }
+        package var last: String? { lastTime.map(Delivery.text) }
 
         fileprivate init(_ peer: BottlePeer) { self.peer = peer }
 
@@ -21,9 +21,9 @@ package final class CaptureContent {
             drinks += 1
             guard !delivery.record.isSuspect else { return suspects += 1 }
             millilitres += delivery.record.amountMl
-            guard let order = delivery.order else { return }
-            firstOrder = min(firstOrder ?? order, order)
-            lastOrder = max(lastOrder ?? order, order)
+            guard let time = delivery.packedTime else { return }
+            firstTime = min(firstTime ?? time, time)
+            lastTime = max(lastTime ?? time, time)
         }
     }
 
@@ -83,9 +83,9 @@ package final class CaptureContent {
         var bottles: [ObjectIdentifier: Bottle] = [:], drinks: [Drink] = [], days: [Int: Day] = [:]
         let reader = DrinkReader(options) { delivery in
             bottles[ObjectIdentifier(delivery.bottle), default: Bottle(delivery.bottle)].add(delivery)
-            guard let order = delivery.order else { return }
+            guard let time = delivery.packedTime else { return }
             let amount = delivery.record.amountMl, isSuspect = delivery.record.isSuspect
-            let day = order >> Delivery.timeBits
+            let day = time >> Delivery.timeBits
             if days[day] != nil || days.count < 1500 {
                 days[day, default: Day()].drinks += 1
                 days[day]?.millilitres += isSuspect ? 0 : amount
@@ -93,7 +93,7 @@ package final class CaptureContent {
             guard drinks.count < 3000 else { return }
             drinks.append(
                 Drink(
-                    at: Delivery.text(order), millilitres: amount, isSuspect: isSuspect, frame: delivery.frame,
+                    at: Delivery.text(time), millilitres: amount, isSuspect: isSuspect, frame: delivery.frame,
                     bottle: delivery.bottle.label))
         }
         var times: (first: Duration?, last: Duration?), packets = 0
