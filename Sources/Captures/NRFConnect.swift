@@ -80,7 +80,7 @@ struct NRFConnectParser: LineParser {
         {
             isWriteRequest = true
         } else if message.removePrefix("Connected to ") || message.removePrefix("Connecting to ") {
-            if let address = message.takeWord()?.prefix(17).address { note(address, info: &info) }
+            if let address = message.takeWord()?.prefix(17).address { storeAddress(address, info: &info) }
             if entry.message.hasPrefix("Connected") { return (.connection(isStart: true, peer: peer), []) }
         } else if message.hasPrefix("Disconnected") {
             return (.connection(isStart: false, peer: peer), [])
@@ -146,14 +146,14 @@ struct NRFConnectParser: LineParser {
         guard let open = line.lastIndex(of: UInt8(ascii: "(")), line[open...].dropFirst(18).hasPrefix(")"),
             let address = line[open...].dropFirst().prefix(17).address
         else { return }
-        note(address, info: &info)
+        storeAddress(address, info: &info)
         let name = line[..<open].trimmed.prefix(255).string
         guard !name.isEmpty else { return }
         if info.name == nil { info.name = name }
         info.addName(name, of: address)
     }
 
-    private mutating func note(_ address: BluetoothAddress, info: inout CaptureFileInfo) {
+    private mutating func storeAddress(_ address: BluetoothAddress, info: inout CaptureFileInfo) {
         peer = address
         if info.address == nil { info.address = address }
     }

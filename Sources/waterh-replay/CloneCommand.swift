@@ -58,11 +58,11 @@ struct CloneCommand: ParsableCommand {
         // --from and --to can be relative to the start of each capture.
         var filter = TrafficFilter()
         (filter.from, filter.to) = (from, to)
-        var log = LogState(), selector = TrafficSelector(filter)
+        var recording = RecordingState(), selector = TrafficSelector(filter)
         for part in try run.parts(files) {
             try run.read(part) { file in
                 do {
-                    let error = try file.readEvents(continuing: &log) {
+                    let error = try file.readEvents(continuing: &recording) {
                         reader.beginFile()
                         selector = TrafficSelector(filter)
                     } onPacket: { packet in

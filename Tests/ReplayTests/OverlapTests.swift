@@ -106,10 +106,10 @@ import Testing
     ) {
         let parts = paths.map { CapturePart(path: $0) }
         let profiles = ProfileReader()
-        var log = LogState()
+        var recording = RecordingState()
         for part in parts {
             var file = CaptureFile(part)
-            let error = try file.readEvents(continuing: &log, onBegin: { profiles.beginFile() }) {
+            let error = try file.readEvents(continuing: &recording, onBegin: { profiles.beginFile() }) {
                 try profiles.receive($0, $1)
             }
             #expect(error == nil)

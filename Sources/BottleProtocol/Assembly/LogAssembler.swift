@@ -161,7 +161,7 @@ package struct LogAssembler: Sendable {
             {
                 let start = open.payload.count
                 _ = open.append(earlyEntries[...], valueSize: earlyEntries.count, nil)
-                for part in earlyParts { open.note(part, upTo: start + part.end) }
+                for part in earlyParts { open.addPart(part, upTo: start + part.end) }
                 (earlyEntries, earlyParts) = ([], [])
             }
             frame = open

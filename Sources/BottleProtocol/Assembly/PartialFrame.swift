@@ -40,12 +40,12 @@ struct PartialFrame {
         payloadWithRepeats? += part
         scan()
         adoptCompleteRepeats()
-        note(packet, upTo: payload.count)
+        addPart(packet, upTo: payload.count)
         return part.count
     }
 
     /// Stores the packet of the last payload bytes, if the caller named one.
-    mutating func note(_ packet: PayloadPart?, upTo end: Int) {
+    mutating func addPart(_ packet: PayloadPart?, upTo end: Int) {
         guard var packet, end > parts.last?.end ?? 0 else { return }
         packet.end = end
         parts.append(packet)
@@ -59,7 +59,7 @@ struct PartialFrame {
         guard largestValue < DrinkRecord.size else { return }
         payloadWithRepeats = (payloadWithRepeats ?? payload) + value
         adoptCompleteRepeats()
-        note(packet, upTo: payload.count)
+        addPart(packet, upTo: payload.count)
     }
 
     private mutating func adoptCompleteRepeats() {

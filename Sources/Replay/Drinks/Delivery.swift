@@ -15,7 +15,7 @@ package struct Delivery {
     /// Whether the same drink was delivered before, in this capture or an earlier one.
     package let isDuplicate: Bool
 
-    /// The number of bits of the time of day in an `packedTime`.
+    /// The number of bits of the time of day in a `packedTime`.
     static let timeBits = 17
 
     /// Date and time of day in one sortable number; `nil` if the fields are not a date.
@@ -28,13 +28,13 @@ package struct Delivery {
     /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`; `nil` if the fields are not a date.
     package var at: String? { packedTime.map(Self.text) }
 
-    /// `2026-02-02T22:21:15` of an `packedTime`.
+    /// `2026-02-02T22:21:15` of a `packedTime`.
     static func text(_ packedTime: Int) -> String {
         let (second, minute, hour) = (packedTime & 63, packedTime >> 6 & 63, packedTime >> 12 & 31)
         return "\(date(packedTime >> timeBits))T\(pad(hour)):\(pad(minute)):\(pad(second))"
     }
 
-    /// `2026-02-02` of an `packedTime` without its time of day.
+    /// `2026-02-02` of a `packedTime` without its time of day.
     static func date(_ day: Int) -> String { "\(day >> 9)-\(pad(day >> 5 & 15))-\(pad(day & 31))" }
 
     private static func pad(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }
@@ -87,7 +87,7 @@ extension DrinkReader {
 
         package init() {}
 
-        mutating func note(_ record: DrinkRecord) {
+        mutating func add(_ record: DrinkRecord) {
             drinks += 1
             if record.isSuspect { suspects += 1 } else { millilitres += record.amountMl }
         }

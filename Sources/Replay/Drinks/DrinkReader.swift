@@ -15,7 +15,7 @@ package final class DrinkReader {
     /// Shared by all captures, because overlapping captures have the same drinks.
     private let knownDrinks = KnownDrinks()
     /// The state at the end of the last file, for a next file that continues it.
-    private var log = LogState()
+    private var recording = RecordingState()
     private var conversation: ConversationReader?
     private var lastPeers: [BottlePeer] = []
     /// The records of devices that resemble a bottle, held until the capture shows a confirmed bottle or ends.
@@ -57,10 +57,10 @@ package final class DrinkReader {
     {
         file.onHeader = addNames(from:)
         // Local variables, because the runtime would check each access to a stored property.
-        var log = log, reader: ConversationReader?
+        var recording = recording, reader: ConversationReader?
         var failure: (any Error)?
         do {
-            failure = try file.readEvents(continuing: &log, continuesNumbers: false) {
+            failure = try file.readEvents(continuing: &recording, continuesNumbers: false) {
                 try finishCapture()
                 _ = makeConversation()
             } onPacket: { packet in
@@ -75,7 +75,7 @@ package final class DrinkReader {
         } catch {
             failure = error
         }
-        self.log = log
+        self.recording = recording
         if isLast { try finishCapture() }
         if let failure { throw failure }
     }
@@ -94,7 +94,7 @@ package final class DrinkReader {
     /// Ends the capture (even after an error), and delivers incomplete data. Another capture can follow.
     package func finishCapture() throws {
         try conversation?.finish()
-        log = LogState()
+        recording = RecordingState()
         if decision == .notCounted {
             tally.lookalikes += heldRecordCount
         } else {
@@ -189,7 +189,7 @@ package final class DrinkReader {
             bottle: peer, model: peer.model ?? options.model, record: record,
             year: record.year ?? year(of: record, at: source.time),
             frame: source.frame, time: source.time, isDuplicate: !isNew)
-        if isNew, record.isDrink { counts.note(record) }
+        if isNew, record.isDrink { counts.add(record) }
         try sink?(delivery)
     }
 

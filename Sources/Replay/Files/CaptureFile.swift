@@ -89,30 +89,30 @@ package struct CaptureFile {
     mutating func readEvents(
         _ onPacket: (CapturePacket) -> Void, _ body: ConversationHandler
     ) throws -> CaptureError? {
-        var log = LogState()
-        let error = try readEvents(continuing: &log, onPacket: onPacket, body)
-        try log.reassembler.finish(body)
+        var recording = RecordingState()
+        let error = try readEvents(continuing: &recording, onPacket: onPacket, body)
+        try recording.reassembler.finish(body)
         return error
     }
 
-    /// Reads the next file of a log. Connections that were open at the end of the last file continue in it.
+    /// Reads the next file of a recording. Connections that were open at the end of the last file continue in it.
     /// - Parameters:
     ///   - continuesNumbers: whether the packet numbers continue, too.
     ///   - onBegin: called first if the file does not continue the last one.
     /// - Returns: the error in the bytes that ended the reading.
     package mutating func readEvents(
-        continuing log: inout LogState, continuesNumbers: Bool = true, onBegin: () throws -> Void = {},
+        continuing recording: inout RecordingState, continuesNumbers: Bool = true, onBegin: () throws -> Void = {},
         onPacket: (CapturePacket) -> Void = { _ in }, _ body: ConversationHandler
     ) throws -> CaptureError? {
         let onHeader = onHeader
         var hasStarted = false, earlierPackets = 0
         func begin(_ packet: CapturePacket?) throws {
             hasStarted = true
-            if let packet, log.isContinued(by: packet) {
-                earlierPackets = continuesNumbers ? log.packets : 0
+            if let packet, recording.isContinued(by: packet) {
+                earlierPackets = continuesNumbers ? recording.packets : 0
                 return
             }
-            log = LogState()
+            recording = RecordingState()
             try onBegin()
         }
         do {
@@ -124,9 +124,9 @@ package struct CaptureFile {
                 if !hasStarted { try begin(packet) }
                 var packet = packet
                 packet.number += earlierPackets
-                log.note(packet)
+                recording.add(packet)
                 onPacket(packet)
-                try log.reassembler.receive(packet, bytes, body)
+                try recording.reassembler.receive(packet, bytes, body)
             }
         } catch let error as CaptureError {
             return error
@@ -175,8 +175,8 @@ package struct CaptureFile {
     }
 }
 
-/// The state at the end of a file of a recorder's log, for a next file that continues it.
-package struct LogState {
+/// The state at the end of a file of a recording, for a next file that continues it.
+package struct RecordingState {
     var reassembler = ConversationReassembler()
     private var last: Duration?
     private var layer: CaptureFormat.Layer?
@@ -185,13 +185,13 @@ package struct LogState {
 
     package init() {}
 
-    mutating func note(_ packet: CapturePacket) {
+    mutating func add(_ packet: CapturePacket) {
         packets = packet.number
         if let time = packet.time { last = time }
         if layer == nil { layer = packet.content.layer }
     }
 
-    /// Whether a file with this first packet continues the log. For an unknown packet, only its time decides.
+    /// Whether a file with this first packet continues the recording. For an unknown packet, only its time decides.
     func isContinued(by packet: CapturePacket) -> Bool {
         (packet.content.layer ?? layer) == layer && layer != .text
             && reassembler.isContinued(at: packet.time, after: last)

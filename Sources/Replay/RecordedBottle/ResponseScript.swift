@@ -18,18 +18,17 @@ package struct ResponseScript: Sendable {
 
     package typealias Reading = (scripts: [ResponseScript], readingError: String?)
 
-    /// The scripts of all bottles in the captures of a log, in order of first traffic. Equal addresses are the same
-    /// bottle.
+    /// The scripts of all bottles in a recording, in order of first traffic. Equal addresses are the same bottle.
     /// - Returns: the scripts, and the error that ended the reading of the first truncated or damaged capture.
     /// - Throws: `ResponseScriptError` if there is no bottle or too much data; `CaptureFileError`.
     package static func read(_ parts: [CapturePart], handles: HandleOptions = HandleOptions()) throws -> Reading {
         let builder = ScriptBuilder(handles: handles)
-        var log = LogState(), readingError: String?, failure: String?
+        var recording = RecordingState(), readingError: String?, failure: String?
         for part in parts {
             var file = CaptureFile(part)
             file.onHeader = { builder.addNames(from: $0) }
             builder.name = part.name
-            let error = try file.readEvents(continuing: &log, onBegin: { try builder.beginFile() }) {
+            let error = try file.readEvents(continuing: &recording, onBegin: { try builder.beginFile() }) {
                 try builder.receive($0, $1)
             }
             readingError = readingError ?? part.readingError ?? error?.description

@@ -133,7 +133,7 @@ package final class CaptureStatistics {
         let attribute = handle.flatMap { find($0, opcode, observation) }
         attribute?.counts.add(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
         if opcode == 0x12 || opcode == 0x16 || opcode == 0x52 || opcode == 0xD2 {
-            attribute?.note(write: opcode, frame: observation.frame)
+            attribute?.add(write: opcode, frame: observation.frame)
         }
         let latency = countLatency(match, observation, connection, attribute, opcode)
         timeline?.add(observation, pdu, handle: handle, latency: latency)

@@ -42,7 +42,7 @@ package final class CharacteristicStatistics {
         (.signedWriteCommand, .signedWrite),
     ]
 
-    func note(write opcode: UInt8, frame: Int) {
+    func add(write opcode: UInt8, frame: Int) {
         if firstWrites[opcode] == nil { firstWrites[opcode] = frame }
     }
 
