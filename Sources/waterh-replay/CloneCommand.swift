@@ -135,11 +135,11 @@ struct CloneCommand: ParsableCommand {
             all.count > maximumListed && responding > 0 ? min(responding, maximumListed) : min(all.count, maximumListed)
         var lines = all.prefix(listed).enumerated().map { number, one in
             let name = one.profile.name.map { " \($0)" } ?? ""
-            let what =
+            let traffic =
                 one.hasResponded
                 ? "\(counted(one.connections, "connection")), \(counted(one.pduCount, "ATT PDU")) from it"
                 : one.profile.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "no response"
-            return "\(number + 1) is \(one.label)\(name) (\(what))"
+            return "\(number + 1) is \(one.label)\(name) (\(traffic))"
         }
         if all.count > listed {
             lines.append("and \(all.count - listed) \(listed == responding ? "without a response" : "more")")

@@ -60,8 +60,8 @@ final class ArchiveBudget {
         try countBytes(0)
     }
 
-    private static func rejection(_ why: String) -> CaptureError {
-        CaptureError(.unsupported, at: 0, "archive rejected: \(why). Unpack it manually and pass the capture file")
+    private static func rejection(_ reason: String) -> CaptureError {
+        CaptureError(.unsupported, at: 0, "archive rejected: \(reason). Unpack it manually and pass the capture file")
     }
 
     private static func size(_ bytes: Int) -> String {

@@ -49,12 +49,12 @@ final class ArchiveReader {
     /// The read callback of libarchive: returns the next unpacked bytes. A damaged stream ends before the damage.
     private static let readCallback:
         @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeRawPointer?>?) -> Int = {
-            _, stream, place in
+            _, stream, block in
             guard let stream, let piece = Unmanaged<InflateStream>.fromOpaque(stream).takeUnretainedValue().next()
             else {
                 return 0
             }
-            place?.pointee = piece.baseAddress
+            block?.pointee = piece.baseAddress
             return piece.count
         }
 
@@ -164,7 +164,7 @@ final class ArchiveReader {
             isReported = true
             return CaptureError(.malformed, at: 0, sentence)
         }
-        let why = archive_error_string(handle).map { String(cString: $0) } ?? "no reason given"
-        return CaptureError(.malformed, at: 0, "this \(kind.title) file is damaged or truncated: \(why)")
+        let reason = archive_error_string(handle).map { String(cString: $0) } ?? "no reason given"
+        return CaptureError(.malformed, at: 0, "this \(kind.title) file is damaged or truncated: \(reason)")
     }
 }

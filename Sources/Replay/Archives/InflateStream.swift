@@ -70,10 +70,10 @@ final class InflateStream {
             case Z_BUF_ERROR: end("it ends too early")
             case Z_STREAM_END: isFinished = !startsNextMember()
             case let code:
-                let why = stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)"
+                let reason = stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)"
                 end(
-                    why.hasPrefix("incorrect")
-                        ? "its checksum is wrong (\(why))" : why)
+                    reason.hasPrefix("incorrect")
+                        ? "its checksum is wrong (\(reason))" : reason)
             }
         }
         let filled = plain.count - Int(stream.pointee.avail_out)
@@ -82,8 +82,8 @@ final class InflateStream {
         return UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: plain[..<filled]))
     }
 
-    private func end(_ why: String) {
-        failure = "this gzip file is damaged or truncated: \(why)"
+    private func end(_ reason: String) {
+        failure = "this gzip file is damaged or truncated: \(reason)"
         isFinished = true
     }
 

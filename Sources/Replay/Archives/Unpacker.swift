@@ -78,7 +78,7 @@ final class Unpacker {
         switch ContentProbe(head, isLast: reader.isMemberRead) {
         // A text in an archive can look like a capture at its start, so require a packet.
         case .capture(let packets, let order) where packets > 0 || isOnly:
-            guard hasPlace(for: entry) else { break }
+            guard hasCapacity(for: entry) else { break }
             let file = try spool(head, reader)
             add(file, entry, order, error: reader.memberError)
             return
@@ -137,7 +137,7 @@ final class Unpacker {
 
     /// Adds a packed log, or the reason for which it is not read.
     private func add(_ log: PackedLogScanner.Log, entry: String) throws {
-        guard hasPlace(for: entry) else { return }
+        guard hasCapacity(for: entry) else { return }
         do {
             let (file, readingError) = try unpack(log)
             let spool = try SpoolFile(for: path)
@@ -157,7 +157,7 @@ final class Unpacker {
     private var isFull = false
 
     /// Whether the limit allows another capture: each one keeps a file open. If not, stores the reason once.
-    private func hasPlace(for entry: String) -> Bool {
+    private func hasCapacity(for entry: String) -> Bool {
         if found.count < budget.limits.captures { return true }
         if !isFull {
             reject("more than \(budget.limits.captures) captures; this and later ones are not read", in: entry)

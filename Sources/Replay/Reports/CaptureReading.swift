@@ -156,17 +156,17 @@ package struct ReadingComparison {
         let all =
             differences("command", expected.commands, found.commands)
             + differences("drink", expected.drinks, found.drinks)
-        guard let head = expected.head, let how = compare(head, found.head ?? [:]) else { return all }
+        guard let head = expected.head, let difference = compare(head, found.head ?? [:]) else { return all }
         // Report a different digest only if nothing else differs.
-        let isOnlyDigest = how.hasPrefix("digest") && !how.contains(";")
-        return isOnlyDigest && !all.isEmpty ? all : ["capture: \(how)"] + all
+        let isOnlyDigest = difference.hasPrefix("digest") && !difference.contains(";")
+        return isOnlyDigest && !all.isEmpty ? all : ["capture: \(difference)"] + all
     }
 
     private func differences(_ kind: String, _ expected: [Row], _ found: [Row]) -> [String] {
         var all: [String] = []
         var left = 0, right = 0
-        func report(_ index: Int, _ row: Row, _ how: String) {
-            all.append("\(Self.title(kind, index, row)): \(how)")
+        func report(_ index: Int, _ row: Row, _ difference: String) {
+            all.append("\(Self.title(kind, index, row)): \(difference)")
         }
         func isEqual(_ left: Int, _ right: Int) -> Bool {
             left < expected.count && right < found.count && compare(expected[left], found[right]) == nil

@@ -86,7 +86,7 @@ package final class CaptureWatch {
     }
 
     /// Prints a text line about a connection. JSON output has only drinks and commands.
-    private func report(_ what: String, _ connection: ObservedConnection, _ time: Duration?) {
+    private func report(_ event: String, _ connection: ObservedConnection, _ time: Duration?) {
         if let device, connection.peer != device { return }
         // The limit bounds the memory for captures with very many connections.
         if reported.count < 4096 { reported.insert(connection.id) }
@@ -94,6 +94,6 @@ package final class CaptureWatch {
         let number = UInt16(connection.adapter >> 16)
         let source = number == Self.ownAdapters ? "hci\(connection.adapter)" : sources[number] ?? "source \(number)"
         let peer = connection.peer?.description ?? "connection \(connection.id)"
-        out.put(text: "\(time.map { timestampText($0) + "  " } ?? "")\(source)  \(peer)  \(what)\n")
+        out.put(text: "\(time.map { timestampText($0) + "  " } ?? "")\(source)  \(peer)  \(event)\n")
     }
 }
