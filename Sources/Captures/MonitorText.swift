@@ -193,7 +193,7 @@ struct MonitorTextParser: LineParser {
             guard let event = fields.eventBytes else { break }
             bytes = event
             packet.content = .hci(.event)
-            if event[0] == 0x3E, event[2] == 1 { handle = UInt16(event[4]) | UInt16(event[5]) << 8 }
+            if event[0] == 0x3E, event[2] == 1 { handle = event.uint16(at: 4) }
         default: break
         }
         if let handle, lastHandle.count < 64 || lastHandle[head.adapter] != nil { lastHandle[head.adapter] = handle }

@@ -61,6 +61,6 @@ extension ProtobufMessage {
     func uuid(short: UInt64) throws(Malformed) -> BluetoothUUID {
         let halves = try integers(1)
         if halves.count >= 2 { return BluetoothUUID(high: halves[0], low: halves[1]) }
-        return BluetoothUUID(high: integer(short) << 32 | 0x1000, low: 0x8000_0080_5F9B_34FB)
+        return BluetoothUUID(uuid32: UInt32(truncatingIfNeeded: integer(short)))
     }
 }

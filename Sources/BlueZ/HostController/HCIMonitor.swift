@@ -28,10 +28,11 @@ extension MonitorPacket {
         }
         let header = Array(message.prefix(6))
         guard header.count == 6 else { throw malformed(6) }
-        func word(_ index: Int) -> UInt16 { UInt16(header[index]) | UInt16(header[index + 1]) << 8 }
-        let length = Int(word(4))
+        let length = Int(header.uint16(at: 4))
         guard message.count >= 6 + length else { throw malformed(6 + length) }
-        self.init(opcode: word(0), adapter: word(2), time: time, bytes: Array(message.dropFirst(6).prefix(length)))
+        self.init(
+            opcode: header.uint16(at: 0), adapter: header.uint16(at: 2), time: time,
+            bytes: Array(message.dropFirst(6).prefix(length)))
     }
 }
 

@@ -39,7 +39,7 @@ struct AdvertisedProperties: Equatable {
                 continue
             }
             guard data.count + 2 <= free else {
-                omitted.append("\(Self.label(type)), \(data.count) bytes: no room")
+                omitted.append("AD type 0x\(type.hexDigits), \(data.count) bytes: no room")
                 continue
             }
             // bluetoothd also rejects empty data.
@@ -49,14 +49,14 @@ struct AdvertisedProperties: Equatable {
             case 0x16 where data.count > 2: serviceData.append(Self.entry(Array(data.prefix(2)), data.dropFirst(2)))
             case 0x20 where data.count > 4: serviceData.append(Self.entry(Array(data.prefix(4)), data.dropFirst(4)))
             case 0x21 where data.count > 16: serviceData.append(Self.entry(Array(data.prefix(16)), data.dropFirst(16)))
-            case 0x19 where data.count == 2: properties["Appearance"] = .uint16(UInt16(data[0]) | UInt16(data[1]) << 8)
+            case 0x19 where data.count == 2: properties["Appearance"] = .uint16(data.uint16(at: 0))
             case 0xFF where data.count > 2 && manufacturer.isEmpty:
                 manufacturer = [
                     DBusValue.Entry(
-                        .uint16(UInt16(data[0]) | UInt16(data[1]) << 8), .variant(.bytes(Array(data.dropFirst(2)))))
+                        .uint16(data.uint16(at: 0)), .variant(.bytes(Array(data.dropFirst(2)))))
                 ]
             case _ where Self.refused.contains(type):
-                omitted.append("\(Self.label(type)), \(data.count) bytes: not supported by bluetoothd")
+                omitted.append("AD type 0x\(type.hexDigits), \(data.count) bytes: not supported by bluetoothd")
                 continue
             default: other.append(DBusValue.Entry(.byte(type), .variant(.bytes(data))))
             }
@@ -81,12 +81,7 @@ struct AdvertisedProperties: Equatable {
 
     private static func text(_ bytes: [UInt8]) -> String? {
         guard bytes.count == 4 else { return BluetoothUUID(littleEndian: bytes)?.fullDescription.lowercased() }
-        let value = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return BluetoothUUID(high: value << 32 | 0x1000, low: 0x8000_0080_5F9B_34FB).fullDescription.lowercased()
-    }
-
-    private static func label(_ type: UInt8) -> String {
-        let digits = String(type, radix: 16, uppercase: true)
-        return "AD type 0x" + (type < 16 ? "0" : "") + digits
+        let value = bytes.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return BluetoothUUID(uuid32: value).fullDescription.lowercased()
     }
 }

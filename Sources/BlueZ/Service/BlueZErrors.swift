@@ -85,7 +85,8 @@ enum BlueZErrors {
         let cause = String(failure.description.prefix(300))
         if let code = attError(in: failure.message) {
             return LinkError(
-                .refused, "\(action): the peer returned ATT error \(hex(code))", cause: cause, attError: code)
+                .refused, "\(action): the peer returned ATT error 0x\(code.hexDigits.lowercased())", cause: cause,
+                attError: code)
         }
         let row = rows.first { $0.name == name && ($0.text.map(failure.message.contains) ?? true) }
         guard let row else { return LinkError(.system, action, cause: cause, isTransient: true) }
@@ -107,6 +108,4 @@ enum BlueZErrors {
         guard let mark = message.firstRange(of: "ATT error: 0x") else { return nil }
         return UInt8(message[mark.upperBound...].prefix { $0.isHexDigit }, radix: 16)
     }
-
-    private static func hex(_ byte: UInt8) -> String { "0x" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 }

@@ -7,10 +7,9 @@ package struct BluetoothUUID: Hashable, Sendable {
     private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
     private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
 
-    package init(_ short: UInt16) {
-        high = UInt64(short) << 32 | Self.baseHigh
-        low = Self.baseLow
-    }
+    package init(_ short: UInt16) { self.init(uuid32: UInt32(short)) }
+
+    package init(uuid32: UInt32) { self.init(high: UInt64(uuid32) << 32 | Self.baseHigh, low: Self.baseLow) }
 
     package init(high: UInt64, low: UInt64) {
         self.high = high
@@ -39,8 +38,8 @@ package struct BluetoothUUID: Hashable, Sendable {
         guard digits.allSatisfy(\.isHexDigit) else { return nil }
         switch digits.utf8.count {
         case 4, 8:
-            guard let short = UInt64(digits, radix: 16) else { return nil }
-            self.init(high: short << 32 | Self.baseHigh, low: Self.baseLow)
+            guard let uuid32 = UInt32(digits, radix: 16) else { return nil }
+            self.init(uuid32: uuid32)
         case 32:
             guard let high = UInt64(digits.prefix(16), radix: 16), let low = UInt64(digits.dropFirst(16), radix: 16)
             else { return nil }

@@ -13,7 +13,7 @@ package struct BottleFilter: Sendable {
         switch content {
         case .note: return true
         case .hci(.acl):
-            return bytes.count >= 2 && handles.contains((UInt16(bytes[0]) | UInt16(bytes[1]) << 8) & 0x0FFF)
+            return bytes.count >= 2 && handles.contains(bytes.uint16(at: 0) & 0x0FFF)
         case .hci(.event): return selectsEvent(bytes)
         case .hci(.command): return containsAddress(bytes)
         default: return false
@@ -24,7 +24,7 @@ package struct BottleFilter: Sendable {
         // LE Connection Complete and its enhanced forms: code, length, subevent, status, handle(2), role, type,
         // address.
         if event.count >= 14, event[0] == 0x3E, [0x01, 0x0A, 0x29].contains(event[2]), event[3] == 0 {
-            let handle = (UInt16(event[4]) | UInt16(event[5]) << 8) & 0x0FFF
+            let handle = event.uint16(at: 4) & 0x0FFF
             guard Array(event[8..<14]) == address else {
                 handles.remove(handle)
                 return false
@@ -34,7 +34,7 @@ package struct BottleFilter: Sendable {
         }
         // Disconnection Complete: code, length, status, handle(2), reason.
         if event.count >= 5, event[0] == 0x05 {
-            return handles.remove((UInt16(event[3]) | UInt16(event[4]) << 8) & 0x0FFF) != nil
+            return handles.remove(event.uint16(at: 3) & 0x0FFF) != nil
         }
         return containsAddress(event)
     }
