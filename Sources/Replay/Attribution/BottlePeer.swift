@@ -163,24 +163,11 @@ struct PeerStore {
     }
 }
 
-/// AD structures of advertisements and scan responses: `length(1) type(1) data(length − 1)`* (Core 5.4, Vol 3 Part C,
-/// 11; types in the Assigned Numbers).
-enum AdvertisingData {
-    /// The local name: complete (09), else shortened (08).
-    static func name(in data: RawSpan) -> String? {
-        var shortened: String?
-        var at = 0
-        while at < data.byteCount {
-            let length = Int(data.byte(at))
-            guard length >= 1, at + 1 + length <= data.byteCount else { break }
-            let type = data.byte(at + 1)
-            if type == 0x08 || type == 0x09 {
-                let name = String(decoding: data.extracting((at + 2)..<(at + 1 + length)).bytes(), as: UTF8.self)
-                if type == 0x09 { return name }
-                shortened = name
-            }
-            at += 1 + length
-        }
-        return shortened
+extension RawSpan {
+    /// The local name in advertising data or a scan response: the complete name (09), else the shortened one (08).
+    var advertisedName: String? {
+        let structures = AdvertisingBytes.structures(bytes())
+        let name = structures.first { $0.type == 0x09 } ?? structures.last { $0.type == 0x08 }
+        return name.map { String(decoding: $0.data, as: UTF8.self) }
     }
 }

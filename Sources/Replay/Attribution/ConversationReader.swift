@@ -98,7 +98,7 @@ final class ConversationReader {
             (stream, last) = (nil, nil)
             if let servers = connections.removeValue(forKey: connection.id) { try close(servers) }
         case .advertised(let advertiser):
-            if let name = AdvertisingData.name(in: bytes) { peerStore.update(name: name, of: advertiser.address) }
+            if let name = bytes.advertisedName { peerStore.update(name: name, of: advertiser.address) }
         case .encrypted, .dropped: break
         }
     }

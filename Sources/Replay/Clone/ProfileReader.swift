@@ -100,7 +100,7 @@ package final class ProfileReader {
         } else if !data.isEmpty || peripheral.advertisement == nil {
             peripheral.advertisement = data.bytes()
         }
-        if let name = AdvertisingData.name(in: data) { peripheral.advertisedName = name }
+        if let name = data.advertisedName { peripheral.advertisedName = name }
     }
 
     /// Counts a PDU, and starts the session of its connection.

@@ -127,6 +127,6 @@ package final class CaptureContent {
     private func count(_ advertiser: ObservedAdvertiser, _ data: RawSpan) {
         guard advertisers[advertiser.address] != nil || advertisers.count < 4096 else { return }
         advertisers[advertiser.address, default: Advertiser()].count += 1
-        if let name = AdvertisingData.name(in: data) { advertisers[advertiser.address]?.name = name }
+        if let name = data.advertisedName { advertisers[advertiser.address]?.name = name }
     }
 }
