@@ -49,7 +49,7 @@ package final class ESPHomeCentralLink: CentralLink, @unchecked Sendable {
             queue.async {
                 guard !self.isClosed else { return done.resume() }
                 self.closeWaiters.append(done)
-                self.feed(.leave)
+                self.feed(.shutDown)
             }
         }
     }

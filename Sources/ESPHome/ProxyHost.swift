@@ -13,7 +13,7 @@ struct ProxyHost {
         /// The stream could not be connected or has ended, with the reason.
         case ended(String)
         case tick
-        case leave
+        case shutDown
     }
 
     enum Effect: Hashable {
@@ -32,7 +32,7 @@ struct ProxyHost {
         /// The time limit of a request on a connection: longer than the proxy's own.
         static let operation = Duration.seconds(30)
         static let disconnect = Duration.seconds(5)
-        static let leave = Duration.seconds(1)
+        static let shutDown = Duration.seconds(1)
         /// The idle time after which the subscription ends.
         static let idle = Duration.seconds(10)
         static let ping = Duration.seconds(20)
@@ -65,7 +65,7 @@ struct ProxyHost {
     var session: ProxySession?
     private var handshakeDeadline: MonotonicInstant?
     private var idleDeadline: MonotonicInstant?
-    private var leavingDeadline: MonotonicInstant?
+    private var shutDownDeadline: MonotonicInstant?
     private var lastReceived = MonotonicInstant(nanoseconds: 0)
     private var lastSent = MonotonicInstant(nanoseconds: 0)
     var now = MonotonicInstant(nanoseconds: 0)
@@ -82,7 +82,7 @@ struct ProxyHost {
         let quiet =
             stage == .ready
             ? min(max(lastReceived, lastSent).advanced(by: Limit.ping), lastReceived.advanced(by: Limit.silence)) : nil
-        return [handshakeDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, quiet].compactMap { $0 }.min()
+        return [handshakeDeadline, idleDeadline, shutDownDeadline, session?.nextDeadline, quiet].compactMap { $0 }.min()
     }
 
     /// Handles one input and returns its effects in order. Time must not go backwards.
@@ -100,7 +100,7 @@ struct ProxyHost {
                     "\(endpoint) disconnected at the first encrypted message: it might not use encryption"))
         case .ended(let sentence): streamEnded(LinkError(.noAdapter, sentence, isTransient: true))
         case .tick: tick()
-        case .leave: leave()
+        case .shutDown: shutDown()
         }
         updateIdleDeadline()
         defer { effects = [] }
@@ -195,7 +195,7 @@ struct ProxyHost {
         case (_, .disconnectRequest):
             send(.disconnected)
             end(.noAdapter, "\(endpoint) closed the connection")
-        case (_, .disconnectResponse): if leavingDeadline != nil { finish() }
+        case (_, .disconnectResponse): if shutDownDeadline != nil { finish() }
         case (_, .authentication(isInvalid: true)):
             end(
                 .permissionDenied,
@@ -255,13 +255,13 @@ struct ProxyHost {
         case nil: break
         }
         if wasScanning { emit(.scanFailed(error)) }
-        if leavingDeadline != nil { finish() }
+        if shutDownDeadline != nil { finish() }
     }
 
-    private mutating func leave() {
+    private mutating func shutDown() {
         isScanning = false
         guard stage == .ready else { return finish() }
-        leavingDeadline = now.advanced(by: Limit.leave)
+        shutDownDeadline = now.advanced(by: Limit.shutDown)
         if let session { send(.device(session.address, .disconnect)) }
         session = nil
         send(.disconnect)
@@ -269,7 +269,7 @@ struct ProxyHost {
 
     private mutating func finish() {
         if stage != .closed { effects.append(.close) }
-        (stage, noise, isSubscribed, session, leavingDeadline, handshakeDeadline, idleDeadline) = (
+        (stage, noise, isSubscribed, session, shutDownDeadline, handshakeDeadline, idleDeadline) = (
             .closed, nil, false, nil, nil, nil, nil
         )
         effects.append(.finished)
@@ -277,13 +277,13 @@ struct ProxyHost {
 
     /// Ends the subscription after the last request, so that other clients can use the device.
     private mutating func updateIdleDeadline() {
-        let isIdle = stage == .ready && isSubscribed && !isScanning && session == nil && leavingDeadline == nil
+        let isIdle = stage == .ready && isSubscribed && !isScanning && session == nil && shutDownDeadline == nil
         if !isIdle { idleDeadline = nil } else if idleDeadline == nil { idleDeadline = now.advanced(by: Limit.idle) }
     }
 
     private mutating func tick() {
         func isDue(_ deadline: MonotonicInstant?) -> Bool { deadline.map { $0 <= now } ?? false }
-        if isDue(leavingDeadline) { return finish() }
+        if isDue(shutDownDeadline) { return finish() }
         if isDue(handshakeDeadline) { return end(.noAdapter, "\(endpoint) did not complete the handshake in time") }
         if isDue(session?.nextDeadline) { sessionTimedOut() }
         if isDue(idleDeadline) {

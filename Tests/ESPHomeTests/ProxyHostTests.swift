@@ -206,13 +206,13 @@ import Testing
 
     @Test func `closing ends when the device has answered, or after a second`() {
         var host = Self.connected()
-        #expect(Self.requests(host.handle(.leave, at: Self.at(1))) == [68, 5])
+        #expect(Self.requests(host.handle(.shutDown, at: Self.at(1))) == [68, 5])
         #expect(host.handle(.received(Self.message(6)), at: Self.at(1)) == [.close, .finished])
         var silent = Self.connected()
-        _ = silent.handle(.leave, at: Self.at(1))
+        _ = silent.handle(.shutDown, at: Self.at(1))
         #expect(silent.handle(.tick, at: Self.at(2)) == [.close, .finished])
         var untouched = Self.host()
-        #expect(untouched.handle(.leave, at: Self.at(0)) == [.finished])
+        #expect(untouched.handle(.shutDown, at: Self.at(0)) == [.finished])
     }
 
     @Test func `frames split at any byte have the same effects`() {
