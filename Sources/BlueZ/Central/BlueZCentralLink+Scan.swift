@@ -77,7 +77,7 @@ extension BlueZCentralLink {
         emit(.advertised(advertisement))
     }
 
-    func forget(_ peer: PeerID) async {
+    func clearCache(_ peer: PeerID) async {
         do throws(LinkError) {
             let adapter = try await ready()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {

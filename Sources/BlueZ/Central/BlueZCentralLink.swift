@@ -97,7 +97,7 @@ package actor BlueZCentralLink: CentralLink {
         case .stopScan: Task { await stopScan() }
         case .connect(let peer, let limit): Task { await connect(peer, limit: limit) }
         case .disconnect: Task { await disconnect() }
-        case .clearCache(let peer): Task { await forget(peer) }
+        case .clearCache(let peer): Task { await clearCache(peer) }
         case .powerCycle: Task { await powerCycle() }
         case .discover: enqueue { await $0.discover() }
         case .read(let handle): enqueue { await $0.read(handle) }

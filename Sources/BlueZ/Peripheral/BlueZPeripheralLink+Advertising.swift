@@ -5,7 +5,7 @@ import Utilities
 /// Publishing, and advertising while no central is connected. Failures (adapter off, suspend, rfkill, bluetoothd busy
 /// or full) are retried with increasing pauses, and at once after a change.
 extension BlueZPeripheralLink {
-    static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
+    static let poweredOff = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
 
     private var hasPower: Bool {
         adapter.flatMap { property($0, BlueZName.adapter, "Powered")?.bool } == true
@@ -69,7 +69,7 @@ extension BlueZPeripheralLink {
     private func failed(_ error: LinkError) {
         guard !isClosed else { return }
         if isPublished {
-            let error = hasPower ? error : Self.withoutPower
+            let error = hasPower ? error : Self.poweredOff
             if report(error) { log("not advertising: \(error); retrying") }
         } else {
             log("not published yet: \(error)")

@@ -5,7 +5,7 @@ import Glibc
 
 /// The methods that bluetoothd calls for a central's operations, and the application's responses to them.
 extension BlueZPeripheralLink {
-    private static func refusal(_ name: String, _ message: String = "") -> DBusReply {
+    private static func error(_ name: String, _ message: String = "") -> DBusReply {
         .failure("org.bluez.Error." + name, message)
     }
 
@@ -21,17 +21,17 @@ extension BlueZPeripheralLink {
         return central.id
     }
 
-    private func nextToken(_ call: DBusInvocation, isRead: Bool, read: BluetoothUUID? = nil) -> UInt64 {
+    private func nextToken(_ call: DBusInvocation, isRead: Bool, longRead: BluetoothUUID? = nil) -> UInt64 {
         lastToken += 1
-        invocations[lastToken] = Pending(token: call.token, isRead: isRead, read: read)
+        pendingCalls[lastToken] = PendingCall(token: call.token, isRead: isRead, longRead: longRead)
         return lastToken
     }
 
-    private var isOverloaded: Bool { invocations.count >= Self.pendingLimit || eventQueue.count >= Self.eventLimit }
+    private var isOverloaded: Bool { pendingCalls.count >= Self.pendingLimit || eventQueue.count >= Self.eventLimit }
 
     func readValue(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusReply {
         guard let characteristic = characteristics[uuid], characteristic.definition.properties.contains(.read) else {
-            return Self.refusal("NotPermitted")
+            return Self.error("NotPermitted")
         }
         let options = call.arguments[0].named ?? [:]
         let offset = options["offset"]?.integer ?? 0
@@ -39,14 +39,17 @@ extension BlueZPeripheralLink {
         if offset > 0, offset <= characteristic.lastRead.count {
             return Self.part(of: characteristic.lastRead, from: offset)
         }
-        guard let central = central(options) else { return Self.refusal("Failed", "unknown central") }
-        guard !isOverloaded else { return Self.refusal("Failed", "busy") }
-        emit(.read(central, uuid, offset: offset, token: nextToken(call, isRead: true, read: offset == 0 ? uuid : nil)))
+        guard let central = central(options) else { return Self.error("Failed", "unknown central") }
+        guard !isOverloaded else { return Self.error("Failed", "busy") }
+        emit(
+            .read(
+                central, uuid, offset: offset, token: nextToken(call, isRead: true, longRead: offset == 0 ? uuid : nil))
+        )
         return .later
     }
 
     static func part(of value: [UInt8], from offset: Int) -> DBusReply {
-        guard (0...value.count).contains(offset) else { return refusal("InvalidOffset") }
+        guard (0...value.count).contains(offset) else { return error("InvalidOffset") }
         return .values([.bytes(Array(value[offset...]))])
     }
 
@@ -54,17 +57,17 @@ extension BlueZPeripheralLink {
         guard let characteristic = characteristics[uuid],
             !characteristic.definition.properties.isDisjoint(with: [.write, .writeWithoutResponse])
         else {
-            return Self.refusal("NotPermitted")
+            return Self.error("NotPermitted")
         }
         let options = call.arguments[1].named ?? [:]
         // bluetoothd asks whether a prepared write is permitted; a call with the whole value follows.
         if options["prepare-authorize"]?.bool == true { return .done }
-        guard (options["offset"]?.integer ?? 0) == 0 else { return Self.refusal("InvalidOffset") }
+        guard (options["offset"]?.integer ?? 0) == 0 else { return Self.error("InvalidOffset") }
         guard let value = call.arguments[0].byteArray, value.count <= 512 else {
-            return Self.refusal("InvalidValueLength")
+            return Self.error("InvalidValueLength")
         }
-        guard let central = central(options) else { return Self.refusal("Failed", "unknown central") }
-        guard !isOverloaded else { return Self.refusal("Failed", "busy") }
+        guard let central = central(options) else { return Self.error("Failed", "unknown central") }
+        guard !isOverloaded else { return Self.error("Failed", "busy") }
         // BlueZ 5.66 does not state the type, but expects no reply to a Write Command.
         guard options["type"]?.text != "command", call.wantsReply else {
             emit(.write(central, uuid, value: value, token: nil))
@@ -78,7 +81,7 @@ extension BlueZPeripheralLink {
 
     func startNotify(_ uuid: BluetoothUUID) -> DBusReply {
         guard characteristics[uuid]?.isNotifying == false else {
-            return Self.refusal("InProgress", "already notifying")
+            return Self.error("InProgress", "already notifying")
         }
         characteristics[uuid]?.isNotifying = true
         updateProperty(uuid, "Notifying", .boolean(true))
@@ -87,7 +90,7 @@ extension BlueZPeripheralLink {
     }
 
     func stopNotify(_ uuid: BluetoothUUID) -> DBusReply {
-        guard characteristics[uuid]?.isNotifying == true else { return Self.refusal("Failed", "not notifying") }
+        guard characteristics[uuid]?.isNotifying == true else { return Self.error("Failed", "not notifying") }
         characteristics[uuid]?.isNotifying = false
         updateProperty(uuid, "Notifying", .boolean(false))
         for central in centrals.values { emit(.unsubscribed(central.id, uuid)) }
@@ -98,11 +101,11 @@ extension BlueZPeripheralLink {
         let options = call.arguments[0].named ?? [:]
         guard let device = options["device"]?.text, let central = central(options), let mtu = centrals[device]?.mtu
         else {
-            return Self.refusal("Failed", "unknown central")
+            return Self.error("Failed", "unknown central")
         }
         var sockets: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &sockets) == 0 else { return Self.refusal("Failed", "too many open files") }
+        guard socketpair(AF_UNIX, type, 0, &sockets) == 0 else { return Self.error("Failed", "too many open files") }
         let socket = PacketSocket(descriptor: sockets[0], isConnecting: false, queue: executor.queue) {
             [weak self] event in
             self?.assumeIsolated { $0.socket(device, uuid, event) }
@@ -169,12 +172,12 @@ extension BlueZPeripheralLink {
     }
 
     private func respond(_ token: UInt64, _ response: PeripheralRequest.Response) {
-        guard let pending = invocations.removeValue(forKey: token) else { return }
+        guard let pending = pendingCalls.removeValue(forKey: token) else { return }
         let result: Result<[DBusValue], DBusFailure>
         switch response {
         case .value(let value):
             let value = Array(value.prefix(512))
-            if let uuid = pending.read { characteristics[uuid]?.lastRead = value }
+            if let uuid = pending.longRead { characteristics[uuid]?.lastRead = value }
             result = .success(pending.isRead ? [.bytes(value)] : [])
         case .error(let code): result = .failure(Self.failure(code))
         }

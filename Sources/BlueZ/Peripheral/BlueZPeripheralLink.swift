@@ -36,7 +36,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
     var isUpdating = false
     var centrals: [String: Central] = [:]
     var characteristics: [BluetoothUUID: Characteristic] = [:]
-    var invocations: [UInt64: Pending] = [:]
+    var pendingCalls: [UInt64: PendingCall] = [:]
     var lastToken: UInt64 = 0
     var aliasToRestore: String?
     var isClosed = false
@@ -71,11 +71,11 @@ package actor BlueZPeripheralLink: PeripheralLink {
         var pending = 0
     }
 
-    struct Pending {
+    struct PendingCall {
         var token: DBusInvocation.Token
         var isRead: Bool
         /// Set for a read at offset 0. Its response also answers the following Read Blob requests.
-        var read: BluetoothUUID?
+        var longRead: BluetoothUUID?
     }
 
     /// - Parameters:
@@ -211,7 +211,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
             update()
         } else if isPublished {
             for path in centrals.keys.sorted() { connectionChanged(path, false) }
-            report(Self.withoutPower)
+            report(Self.poweredOff)
         }
     }
 

@@ -90,14 +90,13 @@ enum BlueZErrors {
         }
         let row = rows.first { $0.name == name && ($0.text.map(failure.message.contains) ?? true) }
         guard let row else { return LinkError(.system, action, cause: cause, isTransient: true) }
-        let refusal = refusals[name == "InvalidArguments" ? failure.message : name]
         return LinkError(
             row.code, "\(action): \(row.meaning)", cause: cause, isTransient: !permanentCodes.contains(row.code),
-            attError: row.code == .refused ? refusal : nil)
+            attError: row.code == .refused ? attErrors[name == "InvalidArguments" ? failure.message : name] : nil)
     }
 
     /// ATT error codes that bluetoothd maps to names (src/gatt-client.c, create_gatt_dbus_error).
-    private static let refusals: [String: UInt8] = [
+    private static let attErrors: [String: UInt8] = [
         "NotPermitted": 0x03, "NotAuthorized": 0x08, "NotSupported": 0x06, "InvalidValueLength": 0x0D,
         "InvalidOffset": 0x07,
         "Invalid Length": 0x0D, "Invalid Offset": 0x07,

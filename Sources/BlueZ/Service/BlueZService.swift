@@ -124,12 +124,12 @@ actor BlueZService {
 
     private func ownerChanged(isRunning: Bool) {
         generation += 1
-        if isPresent { forgetObjects("bluetoothd has stopped") }
+        if isPresent { discardObjects("bluetoothd has stopped") }
         guard isRunning else { return }
         Task { try await self.readObjects() }
     }
 
-    private func forgetObjects(_ reason: String) {
+    private func discardObjects(_ reason: String) {
         isPresent = false
         objects = BlueZObjects()
         onChange?(.disappeared(LinkError(.serviceLost, reason, isTransient: true)))
@@ -139,7 +139,7 @@ actor BlueZService {
         guard connection === closed else { return }
         connection = nil
         generation += 1
-        forgetObjects("the system bus connection is closed")
+        discardObjects("the system bus connection is closed")
     }
 
     /// Calls a method of bluetoothd. `action` is the first half of an error message.
