@@ -35,12 +35,12 @@ struct Faults: ParsableCommand {
 
     func run() {
         let bottle = BottleFault.allCases.map { ($0.example, $0.meaning) }
-        let link = FaultPlan.vocabulary
-        let width = (bottle + link).map { $0.0.count }.max() ?? 0
+        let link = FaultPlan.syntax
+        let width = 2 + ((bottle + link).map { $0.0.count }.max() ?? 0)
         func list(_ title: String, _ entries: [(String, String)]) {
             TextOutput.standard.line(title)
-            for (word, meaning) in entries {
-                TextOutput.standard.line("  " + word + String(repeating: " ", count: width - word.count + 2) + meaning)
+            for (entry, meaning) in entries {
+                TextOutput.standard.line("  " + entry + String(repeating: " ", count: width - entry.count) + meaning)
             }
         }
         list("Faults of the bottle, on every link:", bottle)

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `the list of fault words has every kind of fault`() {
-        #expect(FaultPlan.vocabulary.count == FaultPlan.Kind.allCases.count + 1)
+        #expect(FaultPlan.syntax.count == FaultPlan.Kind.allCases.count + 1)
         #expect(
             FaultPlan.isLinkFault("late@1:2s") && FaultPlan.isLinkFault("mtu=9") && !FaultPlan.isLinkFault("button@1"))
     }

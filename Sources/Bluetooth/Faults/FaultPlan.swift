@@ -1,6 +1,6 @@
 /// The faults to inject into a link, as the `--faults` option takes them: `disconnect@12,lose=0.05,late@3:5s`.
 ///
-/// `WORD@N` applies once, to the N-th PDU of the fault's kind since the link was made (from 1). `WORD=P` applies to
+/// `NAME@N` applies once, to the N-th PDU of the fault's kind since the link was made (from 1). `NAME=P` applies to
 /// each PDU with probability P. `:TIME` (`500ms`, `2s`) follows faults that need a duration.
 package struct FaultPlan: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Hashable, Sendable {
@@ -64,7 +64,7 @@ package struct FaultPlan: Hashable, Sendable {
     /// The faults that only links with ATT PDUs can inject. Over bluetoothd, the MTU cannot be limited.
     package var faultsThatNeedPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
 
-    package static var vocabulary: [(word: String, meaning: String)] {
+    package static var syntax: [(entry: String, meaning: String)] {
         Kind.allCases.map { kind in
             let time = kind.takesTime ? "[:TIME]" : ""
             return ("\(kind.rawValue)@N\(time) or \(kind.rawValue)=P\(time)", kind.meaning)
@@ -74,33 +74,33 @@ package struct FaultPlan: Hashable, Sendable {
 
 extension FaultPlan {
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        package let word: String
+        package let entry: String
         package let reason: String
-        package var description: String { "invalid fault '\(word)': \(reason)" }
+        package var description: String { "invalid fault '\(entry)': \(reason)" }
     }
 
-    /// Whether the word starts with the name of a link fault; its value can be invalid. Programs can add faults.
-    package static func isLinkFault(_ word: some StringProtocol) -> Bool {
-        let name = word.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
+    /// Whether the entry starts with the name of a link fault; its value can be invalid. Programs can add faults.
+    package static func isLinkFault(_ entry: some StringProtocol) -> Bool {
+        let name = entry.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
         return name == "mtu" || Kind(rawValue: String(name)) != nil
     }
 
     package init(_ text: String) throws(Malformed) {
         self.init()
-        for word in text.split(separator: ",") { try add(String(word)) }
+        for entry in text.split(separator: ",") { try add(String(entry)) }
     }
 
-    private mutating func add(_ word: String) throws(Malformed) {
-        func malformed(_ reason: String) -> Malformed { Malformed(word: word, reason: reason) }
-        guard let sign = word.firstIndex(where: { $0 == "@" || $0 == "=" }) else {
+    private mutating func add(_ entry: String) throws(Malformed) {
+        func malformed(_ reason: String) -> Malformed { Malformed(entry: entry, reason: reason) }
+        guard let sign = entry.firstIndex(where: { $0 == "@" || $0 == "=" }) else {
             throw malformed("expected a position or a probability, as in lose@3 or lose=0.1")
         }
-        let name = String(word[..<sign])
-        let parts = word[word.index(after: sign)...].split(
+        let name = String(entry[..<sign])
+        let parts = entry[entry.index(after: sign)...].split(
             separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let number = String(parts.first ?? "")
         if name == "mtu" {
-            guard word[sign] == "=", parts.count == 1, let mtu = Int(number), 23...517 ~= mtu else {
+            guard entry[sign] == "=", parts.count == 1, let mtu = Int(number), 23...517 ~= mtu else {
                 throw malformed("expected an MTU of 23–517, as in mtu=23")
             }
             self.mtu = mtu
@@ -110,7 +110,7 @@ extension FaultPlan {
             throw malformed("expected one of mtu, " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
         }
         let trigger: Trigger
-        if word[sign] == "@" {
+        if entry[sign] == "@" {
             guard let count = Int(number), count >= 1 else { throw malformed("expected a number from 1 after @") }
             trigger = .at(count)
         } else {
@@ -131,7 +131,7 @@ extension FaultPlan {
     }
 
     package var text: String {
-        var words = faults.map { fault in
+        var entries = faults.map { fault in
             let trigger =
                 switch fault.trigger {
                 case .at(let count): "@\(count)"
@@ -142,8 +142,8 @@ extension FaultPlan {
                 fault.time.components.seconds * 1000 + fault.time.components.attoseconds / 1_000_000_000_000_000
             return fault.kind.rawValue + trigger + ":\(milliseconds)ms"
         }
-        if let mtu { words.append("mtu=\(mtu)") }
-        return words.joined(separator: ",")
+        if let mtu { entries.append("mtu=\(mtu)") }
+        return entries.joined(separator: ",")
     }
 
     private static func duration(_ text: Substring) -> Duration? {
