@@ -113,7 +113,8 @@ package enum ControlMessages {
             "reminder": JSONValue(ReminderSetting(flash.reminder)?.description),
             "light": JSONValue(ReminderLight(flash.light)?.description), "registered": .bool(flash.isRegistered),
             "blinks": .int(status.blinks),
-            "onAir": .bool(status.offAirError == nil), "offAirReason": JSONValue(status.offAirError.map { "\($0)" }),
+            "onAir": .bool(status.advertisingError == nil),
+            "offAirReason": JSONValue(status.advertisingError.map { "\($0)" }),
         ]
     }
 }

@@ -29,7 +29,7 @@ struct Session: Sendable {
     var readable: [QueuedValue] = []
     var lastRead: [UInt8] = []
     /// The numbers of the sent records that are not acknowledged.
-    var sent: [UInt64] = []
+    var unacknowledged: [UInt64] = []
     var notifications = 0
     var keepAliveAt: MonotonicInstant?
     /// The time at which a client without requests receives state and log (fault `unasked`).
@@ -44,7 +44,7 @@ struct Session: Sendable {
     }
 
     /// Whether the central receives responses as notifications. Otherwise it must read them (draft profile).
-    var isListening: Bool { subscriptions.contains(profile.response) }
+    var isSubscribed: Bool { subscriptions.contains(profile.response) }
 
     var deadline: MonotonicInstant? {
         let next = outbox.first.map { max($0.notBefore, earliestNext) }

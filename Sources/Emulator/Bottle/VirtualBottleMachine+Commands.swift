@@ -70,14 +70,14 @@ extension VirtualBottleMachine {
     private mutating func send(_ exchange: RecordedExchange, at now: MonotonicInstant) {
         log("responding as recorded in frame \(exchange.frame)")
         if recordedResponses.isPreferred {
-            if exchange.command.requestsLog { session?.sent = Array(Set(exchange.records)) }
+            if exchange.command.requestsLog { session?.unacknowledged = Array(Set(exchange.records)) }
             session?.readable = []
             // Send the rest of the previous response first, because this host sends requests faster than the recorded
             // one.
             for index in session?.outbox.indices ?? 0..<0 { session?.outbox[index].notBefore = now }
         }
         // A central that reads before a value is due would receive the end of the log.
-        let keepsDelays = session?.isListening == true
+        let keepsDelays = session?.isSubscribed == true
         let values = exchange.values.map { bytes, delay in
             OutgoingValue(value: bytes, kind: .response, delay: keepsDelays ? recordedResponses.delay(delay) : .zero)
         }
@@ -93,13 +93,13 @@ extension VirtualBottleMachine {
         respond((reportsRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
         guard hasRecords, reportsRecords else { return }
         sendLog(
-            session?.isListening == true
+            session?.isSubscribed == true
                 ? DrinkLogPackets.retail(records, perFrame: plan[.frame]) : DrinkLogPackets.read(records), at: now)
     }
 
     private mutating func dumpDraft(at now: MonotonicInstant) {
         let records = beginDump()
-        sendLog(session?.isListening == true ? DrinkLogPackets.draft(records) : DrinkLogPackets.read(records), at: now)
+        sendLog(session?.isSubscribed == true ? DrinkLogPackets.draft(records) : DrinkLogPackets.read(records), at: now)
     }
 
     /// Sends state and log to a client without a request (fault `unasked`).
@@ -115,7 +115,7 @@ extension VirtualBottleMachine {
 
     /// Starts a new transfer of the log, and drops the unsent values of the last one.
     private mutating func beginDump(clearing: Bool = true) -> [BottleFlash.StoredRecord] {
-        session?.sent = []
+        session?.unacknowledged = []
         if clearing { session?.outbox.removeAll { $0.outgoing.kind != .report } }
         session?.readable = []
         session?.isEndless = false
@@ -129,7 +129,7 @@ extension VirtualBottleMachine {
 
     private mutating func sendLog(_ values: [OutgoingValue], at now: MonotonicInstant) {
         let largest = values.map(\.value.count).max() ?? 0
-        if let mtu = session?.mtu, largest > mtu - 3, session?.isListening == true, plan[.split] == 0 {
+        if let mtu = session?.mtu, largest > mtu - 3, session?.isSubscribed == true, plan[.split] == 0 {
             log("the ATT MTU is \(mtu): notifications of \(largest) bytes are truncated to \(mtu - 3)")
         }
         let report = Frame(.report, [Entry(.level, flash.levelMl)]).encoded
@@ -150,12 +150,13 @@ extension VirtualBottleMachine {
         // A central that reads receives the newest records first, but the oldest are deleted first.
         let oldest =
             plan[.counts] != 0
-            ? (acknowledged.suffix(plan[.resend]) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
-        let named = Set(oldest.prefix(count))
-        session?.sent.removeAll(where: named.contains)
-        let records = flash.records.filter { named.contains($0.number) }
+            ? (acknowledged.suffix(plan[.resend]) + flash.records).map(\.number)
+            : (session?.unacknowledged ?? []).sorted()
+        let numbers = Set(oldest.prefix(count))
+        session?.unacknowledged.removeAll(where: numbers.contains)
+        let records = flash.records.filter { numbers.contains($0.number) }
         if plan[.resend] > 0 { acknowledged = (acknowledged + records).suffix(plan[.resend]) }
-        if !records.isEmpty { change { $0.drop(named) } }
+        if !records.isEmpty { change { $0.drop(numbers) } }
         log("\(records.count) of \(count) record\(count == 1 ? "" : "s") deleted, \(flash.records.count) left")
     }
 
@@ -252,7 +253,7 @@ extension VirtualBottleMachine {
             return Entry(.registration, [RegistrationCode.pressButton.rawValue])
         case .clear:
             change { $0.clear() }
-            session?.sent = []
+            session?.unacknowledged = []
             session?.outbox.removeAll { $0.outgoing.kind == .log }
             session?.readable = []
             return Entry(.registration, [RegistrationCode.cleared.rawValue])

@@ -34,7 +34,7 @@ package struct BottleStatus: Hashable, Sendable {
     package var mtu: Int?
     package var isSubscribed: Bool
     /// The reason why the bottle is not advertising; `nil` if it is.
-    package var offAirError: LinkError?
+    package var advertisingError: LinkError?
 }
 
 extension VirtualBottleMachine {
@@ -123,6 +123,6 @@ extension VirtualBottleMachine {
             identity: identity, flash: flash, clock: clock.reading(at: now), amountMl: Int(amount(at: now)),
             blinks: blinks, connections: connections, central: session?.central, mtu: session?.mtu,
             isSubscribed: identity.profile.profiles.contains { session?.subscriptions.contains($0.response) == true },
-            offAirError: offAirError)
+            advertisingError: advertisingError)
     }
 }

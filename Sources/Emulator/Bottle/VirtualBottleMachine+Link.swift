@@ -27,10 +27,10 @@ extension VirtualBottleMachine {
             session?.earliestNext = next
         case .unavailable(let error):
             if session != nil { disconnect(at: now) }
-            offAirError = error
+            advertisingError = error
             log("not advertising: \(error)")
         case .available:
-            offAirError = nil
+            advertisingError = nil
             log("advertising again")
         case .disconnected, .mtuChanged, .subscribed, .unsubscribed, .notified: break
         }
@@ -42,7 +42,7 @@ extension VirtualBottleMachine {
             log("\(central) rejected: \(session?.central.text ?? "another central") is connected")
             return emit(.link(.disconnect(central)))
         }
-        offAirError = nil
+        advertisingError = nil
         connections += 1
         guard connections > plan[.refuse] else {
             log("\(central) disconnected: fault 'refuse', connection \(connections)")
@@ -134,7 +134,7 @@ extension VirtualBottleMachine {
         session?.lastRead = DrinkLogPackets.end
         while let next = session?.readable.first, next.notBefore <= now {
             session?.readable.removeFirst()
-            session?.sent += next.outgoing.records
+            session?.unacknowledged += next.outgoing.records
             guard !next.outgoing.value.isEmpty else { continue }
             session?.lastRead = next.outgoing.value
             return
@@ -152,7 +152,7 @@ extension VirtualBottleMachine {
                 outgoing: $0, characteristic: characteristic,
                 notBefore: now.advanced(by: .milliseconds(plan[.slow]) + $0.delay))
         }
-        if session.isListening {
+        if session.isSubscribed {
             guard session.outbox.count < Session.capacity else {
                 return log("too many unsent responses to \(session.central): a response is dropped")
             }
@@ -189,7 +189,7 @@ extension VirtualBottleMachine {
             max(next.notBefore, session.earliestNext) <= now
         {
             self.session?.outbox.removeFirst()
-            self.session?.sent += next.outgoing.records
+            self.session?.unacknowledged += next.outgoing.records
             guard !next.outgoing.value.isEmpty else { continue }
             self.session?.notifications += 1
             guard session.notifications + 1 != dropAt else {

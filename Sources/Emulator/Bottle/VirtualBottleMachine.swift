@@ -14,7 +14,7 @@ package struct VirtualBottleMachine: PeripheralMachine {
     var recordedResponses: RecordedResponses
     var session: Session?
     /// The link's reason why the bottle is not advertising; `nil` if it is.
-    var offAirError: LinkError?
+    var advertisingError: LinkError?
     var connections = 0
     /// The reports of recalibrations with the times at which they are sent.
     var scheduled: [(at: MonotonicInstant, report: Frame)] = []
@@ -46,10 +46,11 @@ package struct VirtualBottleMachine: PeripheralMachine {
         application = BottleGATTTables.application(identity, hasKeepAlive: faults[.keepAlive] != 0, hasRadio: hasRadio)
         if let offset = flash.clockOffset {
             clock = RunningClock(
-                LocalTime(milliseconds: hostTime.milliseconds + offset), isLost: false, drift: faults[.drift], at: now)
+                LocalTime(milliseconds: hostTime.milliseconds + offset), isReset: false, drift: faults[.drift],
+                at: now)
         } else {
             let since = hostTime.milliseconds - (flash.lostAt ?? hostTime).milliseconds
-            clock = RunningClock(LocalTime(milliseconds: max(0, since)), isLost: true, drift: faults[.drift], at: now)
+            clock = RunningClock(LocalTime(milliseconds: max(0, since)), isReset: true, drift: faults[.drift], at: now)
         }
     }
 
@@ -89,8 +90,8 @@ package struct VirtualBottleMachine: PeripheralMachine {
     private mutating func saveClockOffset(at now: MonotonicInstant) {
         let host = hostTime.milliseconds + (now.nanoseconds - startedAt.nanoseconds) / 1_000_000
         let bottle = clock.time(at: now).milliseconds
-        flash.clockOffset = clock.isLost ? nil : bottle - host
-        flash.lostAt = clock.isLost ? LocalTime(milliseconds: host - bottle) : nil
+        flash.clockOffset = clock.isReset ? nil : bottle - host
+        flash.lostAt = clock.isReset ? LocalTime(milliseconds: host - bottle) : nil
     }
 
     private mutating func expire(at now: MonotonicInstant) {

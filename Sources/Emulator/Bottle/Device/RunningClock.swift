@@ -8,13 +8,13 @@ struct RunningClock: Sendable {
     private var since: MonotonicInstant
     private var base: LocalTime
     /// Whether a power loss has occurred. If so, `base` counts from zero without a date.
-    private(set) var isLost: Bool
+    private(set) var isReset: Bool
 
-    init(_ time: LocalTime, isLost: Bool, drift: Int, at now: MonotonicInstant) {
+    init(_ time: LocalTime, isReset: Bool, drift: Int, at now: MonotonicInstant) {
         self.drift = drift
         since = now
         base = time
-        self.isLost = isLost
+        self.isReset = isReset
     }
 
     func time(at now: MonotonicInstant) -> LocalTime {
@@ -28,7 +28,7 @@ struct RunningClock: Sendable {
     /// loss.
     func reading(at now: MonotonicInstant) -> BottleClock {
         let time = time(at: now)
-        guard isLost else { return time.clock }
+        guard isReset else { return time.clock }
         var clock = time.clock
         clock.yearByte = 0
         clock.month = 0
@@ -36,15 +36,15 @@ struct RunningClock: Sendable {
         return clock
     }
 
-    mutating func set(_ time: LocalTime, isLost: Bool = false, at now: MonotonicInstant) {
+    mutating func set(_ time: LocalTime, isReset: Bool = false, at now: MonotonicInstant) {
         since = now
         base = time
-        self.isLost = isLost
+        self.isReset = isReset
     }
 
     mutating func step(milliseconds: Int64, at now: MonotonicInstant) {
-        set(LocalTime(milliseconds: time(at: now).milliseconds + milliseconds), isLost: isLost, at: now)
+        set(LocalTime(milliseconds: time(at: now).milliseconds + milliseconds), isReset: isReset, at: now)
     }
 
-    mutating func losePower(at now: MonotonicInstant) { set(LocalTime(milliseconds: 0), isLost: true, at: now) }
+    mutating func losePower(at now: MonotonicInstant) { set(LocalTime(milliseconds: 0), isReset: true, at: now) }
 }
