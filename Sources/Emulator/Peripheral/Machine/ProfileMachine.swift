@@ -17,7 +17,7 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     /// The maximum number of requests whose values are being sent.
-    private static let maximumPlayers = 64
+    private static let maximumSchedules = 64
     /// The maximum length of a chain of rules after one request.
     static let longestChain = 64
     /// The maximum delay of a response in milliseconds. Links drop a response that is later than 25 s.
@@ -48,7 +48,7 @@ package struct ProfileMachine: PeripheralMachine {
     private var subscriptions: Set<UInt16> = []
     /// The recorded values that were sent without a request. They are sent after a subscription.
     private var unrequestedValues: [PeripheralProfile.Value] = []
-    private var players: [ValuePlayer] = []
+    private var schedules: [ValueSchedule] = []
     private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
     private var confirmationDeadline: MonotonicInstant?
     /// The index of the next exchange in strict mode, and the index after its connection's last exchange.
@@ -83,7 +83,7 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     package var nextDeadline: MonotonicInstant? {
-        let next = central == nil ? nil : confirmationDeadline ?? players.map(\.due).min()
+        let next = central == nil ? nil : confirmationDeadline ?? schedules.map(\.due).min()
         return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
     }
 
@@ -148,7 +148,7 @@ package struct ProfileMachine: PeripheralMachine {
         guard let id = central else { return }
         central = nil
         subscriptions = []
-        (players, responses, unrequestedValues) = ([], [], [])
+        (schedules, responses, unrequestedValues) = ([], [], [])
         confirmationDeadline = nil
         effects.append(.link(.advertise(true)))
         log("\(id) disconnected")
@@ -156,21 +156,21 @@ package struct ProfileMachine: PeripheralMachine {
 
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
         subscriptions.insert(handle)
-        playUnrequestedValues(of: handle, at: now)
+        scheduleUnrequestedValues(of: handle, at: now)
         subscriptionChanged(handle, [[1, 0], [2, 0], [3, 0]], at: now)
     }
 
-    private mutating func playUnrequestedValues(of handle: UInt16, at now: MonotonicInstant) {
+    private mutating func scheduleUnrequestedValues(of handle: UInt16, at now: MonotonicInstant) {
         let values = unrequestedValues.filter { $0.handle == handle }
         guard !values.isEmpty else { return }
-        play(ValuePlayer(values, at: now))
+        schedule(ValueSchedule(values, at: now))
         unrequestedValues.removeAll { $0.handle == handle }
     }
 
     private mutating func unsubscribe(_ handle: UInt16, at now: MonotonicInstant) {
         subscriptions.remove(handle)
         // The values of a subscription stop when the subscription ends.
-        players.removeAll { $0.owner == handle }
+        schedules.removeAll { $0.owner == handle }
         subscriptionChanged(handle, [[0, 0]], at: now)
     }
 
@@ -185,7 +185,7 @@ package struct ProfileMachine: PeripheralMachine {
                 return reportMismatch("\(values == [[0, 0]] ? "unsubscribed from" : "subscribed to") \(label(handle))")
             }
             cursor += 1
-            return play(index.exchanges[cursor - 1], of: handle, at: now)
+            return schedule(index.exchanges[cursor - 1], of: handle, at: now)
         }
         for request in [PeripheralProfile.Request.write, .command] {
             for value in values {
@@ -193,7 +193,7 @@ package struct ProfileMachine: PeripheralMachine {
                     let exchange = index.nextExchange(
                         ExchangeIndex.Key(request: request, handle: cccdHandle, value: value), isLoop: mode == .loop)
                 else { continue }
-                return play(exchange, of: handle, at: now)
+                return schedule(exchange, of: handle, at: now)
             }
         }
     }
@@ -217,7 +217,7 @@ package struct ProfileMachine: PeripheralMachine {
         case .exchange(let exchange): scheduleResponse(exchange.response, token, fallback: value, at: now)
         case .rule(let rule):
             scheduleResponse(rule.response, token, fallback: value ?? [], at: now)
-            play(rule, depth: 1, at: now)
+            schedule(rule, depth: 1, at: now)
         case nil:
             if let value { return respond(token, .value(value)) }
             let mayRead = attributes[handle]?.properties.contains(.read) == true
@@ -236,10 +236,10 @@ package struct ProfileMachine: PeripheralMachine {
         case .refused: respond(token, .error(unlikelyError))
         case .exchange(let exchange):
             scheduleResponse(exchange.response, token, fallback: [], at: now)
-            play(exchange, at: now)
+            schedule(exchange, at: now)
         case .rule(let rule):
             scheduleResponse(rule.response, token, fallback: [], at: now)
-            play(rule, depth: 1, at: now)
+            schedule(rule, depth: 1, at: now)
         case nil:
             let required: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
             let mayWrite = attributes[handle]?.properties.contains(required) == true
@@ -331,26 +331,26 @@ package struct ProfileMachine: PeripheralMachine {
 
     /// Starts to send the values of an exchange.
     /// - Parameter owner: the characteristic whose subscription causes the values.
-    private mutating func play(
+    private mutating func schedule(
         _ exchange: PeripheralProfile.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant
     ) {
         guard let values = exchange.values, !values.isEmpty else { return }
-        play(ValuePlayer(values, at: now, owner: owner, isEndless: mode == .loop && owner != nil))
+        schedule(ValueSchedule(values, at: now, owner: owner, isEndless: mode == .loop && owner != nil))
     }
 
-    private mutating func play(_ rule: PeripheralProfile.Rule, depth: Int, at now: MonotonicInstant) {
+    private mutating func schedule(_ rule: PeripheralProfile.Rule, depth: Int, at now: MonotonicInstant) {
         guard depth <= Self.longestChain else {
             return log("stopped after \(Self.longestChain) chained rules for one request")
         }
-        play(ValuePlayer(rule.values ?? [], at: now, nextRule: rule.then, depth: depth))
+        schedule(ValueSchedule(rule.values ?? [], at: now, nextRule: rule.then, depth: depth))
     }
 
-    private mutating func play(_ player: ValuePlayer) {
-        if players.count >= Self.maximumPlayers {
-            players.removeFirst()
+    private mutating func schedule(_ schedule: ValueSchedule) {
+        if schedules.count >= Self.maximumSchedules {
+            schedules.removeFirst()
             log("too many concurrent requests: dropping the values of the oldest one")
         }
-        players.append(player)
+        schedules.append(schedule)
     }
 
     private mutating func sendDueValues(at now: MonotonicInstant) {
@@ -359,14 +359,14 @@ package struct ProfileMachine: PeripheralMachine {
             log("no send confirmation within 30 s: sending the next value")
         }
         while confirmationDeadline == nil,
-            let playerIndex = players.indices.min(by: { players[$0].due < players[$1].due }),
-            players[playerIndex].due <= now
+            let next = schedules.indices.min(by: { schedules[$0].due < schedules[$1].due }),
+            schedules[next].due <= now
         {
-            guard let value = players[playerIndex].current else {
-                finish(players.remove(at: playerIndex), at: now)
+            guard let value = schedules[next].current else {
+                finish(schedules.remove(at: next), at: now)
                 continue
             }
-            players[playerIndex].advance()
+            schedules[next].advance()
             // Do not send a value without a subscriber.
             guard subscriptions.contains(value.handle) else { continue }
             confirmationDeadline = now.advanced(by: Self.confirmationLimit)
@@ -374,10 +374,10 @@ package struct ProfileMachine: PeripheralMachine {
         }
     }
 
-    private mutating func finish(_ player: ValuePlayer, at now: MonotonicInstant) {
-        if let pause = player.pause { return play(player.repeated(at: now.advanced(by: pause))) }
-        guard let name = player.nextRule, let rule = profile.rules.first(where: { $0.name == name }) else { return }
-        play(rule, depth: player.depth + 1, at: now)
+    private mutating func finish(_ finished: ValueSchedule, at now: MonotonicInstant) {
+        if let pause = finished.pause { return schedule(finished.repeated(at: now.advanced(by: pause))) }
+        guard let name = finished.nextRule, let rule = profile.rules.first(where: { $0.name == name }) else { return }
+        schedule(rule, depth: finished.depth + 1, at: now)
     }
 
     // MARK: Messages

@@ -1,7 +1,7 @@
 import Bluetooth
 
 /// The values to send after a request, each with its time.
-struct ValuePlayer: Sendable {
+struct ValueSchedule: Sendable {
     private let values: [PeripheralProfile.Value]
     private var position = 0
     private let start: MonotonicInstant
@@ -40,8 +40,8 @@ struct ValuePlayer: Sendable {
     }
 
     /// The same values again, from `now`. Only the values of a subscription repeat.
-    func repeated(at now: MonotonicInstant) -> ValuePlayer {
-        ValuePlayer(values, at: now, owner: owner, isEndless: true)
+    func repeated(at now: MonotonicInstant) -> ValueSchedule {
+        ValueSchedule(values, at: now, owner: owner, isEndless: true)
     }
 
     /// Sets the time of the current value. It is never before that of the previous value.
