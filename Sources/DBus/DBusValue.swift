@@ -108,10 +108,10 @@ extension DBusValue {
     }
 
     /// The strings of an array; other members are skipped.
-    package var texts: [String]? { elements?.compactMap(\.text) }
+    package var strings: [String]? { elements?.compactMap(\.text) }
 
     /// A dictionary with string keys. Variants around its values are removed.
-    package var named: [String: DBusValue]? {
+    package var dictionary: [String: DBusValue]? {
         guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
         var result: [String: DBusValue] = [:]
         for entry in entries {

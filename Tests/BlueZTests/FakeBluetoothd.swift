@@ -111,7 +111,7 @@ final class FakeBluetoothd: Sendable {
                 BlueZName.adapter,
                 methods: [
                     method("SetDiscoveryFilter", [.init("filter", "a{sv}")]) {
-                        $0.filters.add($1.arguments[0].named ?? [:])
+                        $0.filters.add($1.arguments[0].dictionary ?? [:])
                     },
                     method("StartDiscovery"), method("StopDiscovery"),
                     method("RemoveDevice", [.init("device", "o")]) { fake, call in

@@ -129,7 +129,7 @@ package final class FakeNotificationServer: Sendable {
         notified.add(
             Shown(
                 number: number, replaces: replaces, summary: arguments[3].text ?? "", body: arguments[4].text ?? "",
-                actions: arguments[5].texts ?? [], hints: arguments[6].named ?? [:],
+                actions: arguments[5].strings ?? [], hints: arguments[6].dictionary ?? [:],
                 expires: arguments[7].integer ?? 0))
         switch manner {
         case .normally, .withInvalidID: return .values([.uint32(number)])

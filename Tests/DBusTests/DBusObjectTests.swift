@@ -82,7 +82,7 @@ import Testing
         await server.export("/test/cup1", [DBusInterface("test.Cup", properties: ["Level": .uint16(1)])])
         let signals = await received.wait(for: 2)
         #expect(signals.map(\.member) == ["PropertiesChanged", "InterfacesAdded"])
-        #expect(signals[0].arguments[1].named == ["Level": .uint16(9)])
+        #expect(signals[0].arguments[1].dictionary == ["Level": .uint16(9)])
         #expect(signals[1].arguments.first == .objectPath("/test/cup1"))
         await client.close()
         await server.close()

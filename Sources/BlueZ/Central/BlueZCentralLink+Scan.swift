@@ -66,7 +66,7 @@ extension BlueZCentralLink {
         let rssi = properties["RSSI"]?.integer
         var advertisement = Advertisement(
             peer: PeerID(address.description), address: address, name: properties["Name"]?.text,
-            services: (properties["UUIDs"]?.texts ?? []).compactMap(BluetoothUUID.init),
+            services: (properties["UUIDs"]?.strings ?? []).compactMap(BluetoothUUID.init),
             rssi: rssi == 127 ? nil : rssi)  // 127: not known (Core 5.4, Vol 4 Part E, 7.7.65.2).
         // A random address is static if its two highest bits are set, else it changes (Core 5.4, Vol 6 Part B, 1.3.2).
         advertisement.isAddressPrivate = properties["AddressType"]?.text == "random" && address.value >> 46 != 0b11

@@ -21,7 +21,7 @@ struct RemoteTable {
             characteristics[service, default: []].append(
                 RemoteCharacteristic(
                     uuid: uuid, handle: handle,
-                    properties: CharacteristicProperties(flags: properties["Flags"]?.texts ?? [])))
+                    properties: CharacteristicProperties(flags: properties["Flags"]?.strings ?? [])))
             paths[handle] = path
             handles[path] = handle
         }

@@ -33,7 +33,7 @@ extension BlueZPeripheralLink {
         guard let characteristic = characteristics[uuid], characteristic.definition.properties.contains(.read) else {
             return Self.error("NotPermitted")
         }
-        let options = call.arguments[0].named ?? [:]
+        let options = call.arguments[0].dictionary ?? [:]
         let offset = options["offset"]?.integer ?? 0
         if let constant = characteristic.definition.constant { return Self.part(of: constant, from: offset) }
         if offset > 0, offset <= characteristic.lastRead.count {
@@ -59,7 +59,7 @@ extension BlueZPeripheralLink {
         else {
             return Self.error("NotPermitted")
         }
-        let options = call.arguments[1].named ?? [:]
+        let options = call.arguments[1].dictionary ?? [:]
         // bluetoothd asks whether a prepared write is permitted; a call with the whole value follows.
         if options["prepare-authorize"]?.bool == true { return .done }
         guard (options["offset"]?.integer ?? 0) == 0 else { return Self.error("InvalidOffset") }
@@ -98,7 +98,7 @@ extension BlueZPeripheralLink {
     }
 
     func acquireNotify(_ uuid: BluetoothUUID, _ call: DBusInvocation) -> DBusReply {
-        let options = call.arguments[0].named ?? [:]
+        let options = call.arguments[0].dictionary ?? [:]
         guard let device = options["device"]?.text, let central = central(options), let mtu = centrals[device]?.mtu
         else {
             return Self.error("Failed", "unknown central")

@@ -96,7 +96,7 @@ extension BlueZPeripheralLink {
     private func description(_ text: String, of characteristic: String) -> DBusInterface {
         let bytes = Array(text.utf8)
         let read = DBusMethod("ReadValue", input: [Self.options], output: [Self.value]) { call in
-            Self.part(of: bytes, from: call.arguments[0].named?["offset"]?.integer ?? 0)
+            Self.part(of: bytes, from: call.arguments[0].dictionary?["offset"]?.integer ?? 0)
         }
         return descriptor(0x2901, in: characteristic, value: bytes, flags: ["read"], methods: [read])
     }

@@ -104,7 +104,7 @@ extension BlueZInventory {
                 Adapter(
                     name: BlueZName.lastElement(of: path), address: properties["Address"]?.text ?? "",
                     isPowered: properties["Powered"]?.bool == true,
-                    isDiscovering: properties["Discovering"]?.bool == true, roles: properties["Roles"]?.texts ?? [],
+                    isDiscovering: properties["Discovering"]?.bool == true, roles: properties["Roles"]?.strings ?? [],
                     advertisements: advertising, supportsGATTServer: objects[path, BlueZName.gattManager] != nil))
         }
         for path in objects.paths(having: BlueZName.device) {

@@ -29,7 +29,7 @@ struct BlueZObjects {
     init() {}
 
     private static func interfaces(_ value: DBusValue) -> Interfaces? {
-        value.named?.compactMapValues(\.named)
+        value.dictionary?.compactMapValues(\.dictionary)
     }
 
     /// Applies a signal of bluetoothd; `nil` if it changes nothing.
@@ -42,14 +42,15 @@ struct BlueZObjects {
             objects[path, default: [:]].merge(added) { $1 }
             return .added(path: path, interfaces: Set(added.keys))
         case (BlueZName.objectManager, "InterfacesRemoved") where arguments.count == 2:
-            guard let path = arguments[0].text, let removed = arguments[1].texts, objects[path] != nil else {
+            guard let path = arguments[0].text, let removed = arguments[1].strings, objects[path] != nil else {
                 return nil
             }
             for interface in removed { objects[path]?[interface] = nil }
             if objects[path]?.isEmpty == true { objects[path] = nil }
             return .removed(path: path, interfaces: Set(removed))
         case (BlueZName.properties, "PropertiesChanged") where arguments.count == 3:
-            guard let interface = arguments[0].text, let values = arguments[1].named, let gone = arguments[2].texts
+            guard let interface = arguments[0].text, let values = arguments[1].dictionary,
+                let gone = arguments[2].strings
             else { return nil }
             guard objects[signal.path]?[interface] != nil else { return nil }
             for (name, value) in values { objects[signal.path]?[interface]?[name] = value }

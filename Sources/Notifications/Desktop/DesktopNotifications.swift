@@ -126,7 +126,7 @@ package actor DesktopNotifications: NotificationSink {
             do throws(DBusFailure) {
                 let answer = try await connection.call(call, limit: limits.firstResponse)
                 guard let owner = try await connection.watchOwner(of: Self.service),
-                    let capabilities = answer.first?.texts, ownerChanges == before
+                    let capabilities = answer.first?.strings, ownerChanges == before
                 else { throw DBusFailure(DBusFailure.failed, "the notification server has exited") }
                 return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities))
             } catch {
