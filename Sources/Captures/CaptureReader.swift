@@ -48,7 +48,7 @@ package struct CaptureReader {
     private static func sniff(_ window: RawSpan, isLast: Bool) throws -> (any FormatParser)? {
         let head = window.extracting(0..<min(window.byteCount, longestRecord))
         let canWait = !isLast && head.byteCount < longestRecord
-        if let error = ForeignFile.error(head, isLast: !canWait) { throw error }
+        if let error = UnsupportedFile.error(head, isLast: !canWait) { throw error }
         for format in formats {
             switch format.sniff(head, isLast: !canWait) {
             case .match: return format.init()
@@ -58,7 +58,7 @@ package struct CaptureReader {
             }
         }
         if canWait, head.byteCount < 512 { return nil }
-        throw ForeignFile.unrecognised(head)
+        throw UnsupportedFile.unrecognised(head)
     }
 }
 
@@ -81,7 +81,7 @@ enum Sniff: Hashable {
 }
 
 /// Recognises files of other kinds that users pass as captures, and creates an error message with advice.
-enum ForeignFile {
+enum UnsupportedFile {
     private static let kinds: [(magic: [UInt8], at: Int, sentence: String)] = [
         ([0x1F, 0x8B], 0, "this is a gzip file: unpack it first (gunzip -c FILE)"),
         (

@@ -21,7 +21,7 @@ struct DBusObjectTree {
         guard !interfaces.isEmpty, let manager = manager(of: path) else { return nil }
         return Emission(
             path: manager, interface: Self.objectManager, signal: "InterfacesAdded",
-            arguments: [.objectPath(path), described(path)])
+            arguments: [.objectPath(path), interfaceProperties(path)])
     }
 
     mutating func set(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) -> Emission? {
@@ -139,7 +139,7 @@ extension DBusObjectTree {
     }
 
     /// All interfaces of an object and their properties, as `a{sa{sv}}`.
-    private func described(_ path: String) -> DBusValue {
+    private func interfaceProperties(_ path: String) -> DBusValue {
         let interfaces = objects[path]?.interfaces ?? [:]
         let entries = interfaces.sorted { $0.key < $1.key }.map { name, interface in
             DBusValue.Entry(.string(name), .properties(interface.properties))
@@ -149,7 +149,7 @@ extension DBusObjectTree {
 
     private func managedObjects(below root: String) -> DBusValue {
         let paths = objects.filter { isBelow($0.key, root) && !$0.value.interfaces.isEmpty }.keys.sorted()
-        return .dictionary("o", "a{sa{sv}}", paths.map { .init(.objectPath($0), described($0)) })
+        return .dictionary("o", "a{sa{sv}}", paths.map { .init(.objectPath($0), interfaceProperties($0)) })
     }
 
     /// The description of an object in XML: its methods, its properties and the objects below it, but no signals.

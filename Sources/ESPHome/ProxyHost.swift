@@ -45,7 +45,7 @@ struct ProxyHost {
     enum Stage: Hashable {
         case closed, connecting
         /// With encryption, the device sends its name, then its handshake message.
-        case noiseHello, noiseAnswer
+        case noiseHello, noiseHandshake
         case hello, features, ready
     }
 
@@ -171,8 +171,8 @@ struct ProxyHost {
         switch stage {
         case .noiseHello:
             guard body.first == 1 else { return end(.noAdapter, "\(endpoint) uses an unknown encryption") }
-            stage = .noiseAnswer
-        case .noiseAnswer:
+            stage = .noiseHandshake
+        case .noiseHandshake:
             // If the device rejects the handshake, for example because of a wrong key, its message is an error text.
             guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else {
                 return end(.permissionDenied, "wrong encryption key for \(endpoint)")

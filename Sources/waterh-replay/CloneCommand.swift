@@ -76,7 +76,7 @@ struct CloneCommand: ParsableCommand {
                 }
             }
         }
-        let found = try chosen(reader.finish())
+        let found = try selectedPeripheral(among: reader.finish())
         let file = try OutputFile(output, mode: CaptureRun.filePermissions)
         let bytes = [UInt8](try ProfileFile.encode(found.profile))
         try file.write(bytes)
@@ -91,7 +91,7 @@ struct CloneCommand: ParsableCommand {
     }
 
     /// The peripheral of `--device`, or else the only one with responses, or else the only one.
-    private func chosen(_ all: [ObservedPeripheral]) throws -> ObservedPeripheral {
+    private func selectedPeripheral(among all: [ObservedPeripheral]) throws -> ObservedPeripheral {
         let responding = all.filter(\.hasResponded)
         // Number the peripherals with responses first.
         let listed = responding + all.filter { !$0.hasResponded }

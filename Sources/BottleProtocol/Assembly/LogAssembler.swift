@@ -100,7 +100,7 @@ package struct LogAssembler: Sendable {
         case .interleaved(let size):
             events.append(message(part.prefix(size)))
             return size
-        case .foreign(let problem):
+        case .malformed(let problem):
             events.append(
                 .malformed(
                     Array(part), DecodeFailure(problem: problem, offset: 0, needed: Frame.headerSize, found: part.count)
@@ -117,7 +117,7 @@ package struct LogAssembler: Sendable {
         case continuation
         /// A whole message of that size inside the open frame.
         case interleaved(size: Int)
-        case foreign(String)
+        case malformed(String)
         case newFrame
     }
 
@@ -141,10 +141,10 @@ package struct LogAssembler: Sendable {
         }
         switch operation {
         case .put: return .newFrame
-        case .get: return .foreign("a GT frame of a host between log entries")
+        case .get: return .malformed("a GT frame of a host between log entries")
         default:
             return part.count >= size
-                ? .interleaved(size: size) : .foreign("a truncated message; the MTU might be too small")
+                ? .interleaved(size: size) : .malformed("a truncated message; the MTU might be too small")
         }
     }
 

@@ -128,7 +128,7 @@ final class ConversationReader {
         }
     }
 
-    /// The two ends of a connection. Both can be servers.
+    /// The GATT servers of a connection: both ends can have one.
     final class ConnectionServers {
         let id: Int
         let remote: ObservedServer
