@@ -30,7 +30,7 @@ private final class HCICentralTransport: CentralTransport {
     }
 
     func scan() {
-        controller.ready { [weak self] error in
+        controller.whenReady { [weak self] error in
             guard let self else { return }
             if let error { self.central?.feed(.notFound(error)) }
             guard error == nil, !self.isScanning else { return }
@@ -48,7 +48,7 @@ private final class HCICentralTransport: CentralTransport {
     func open(_ peer: PeerID) {
         attempt += 1
         let current = attempt
-        controller.ready { [weak self] error in
+        controller.whenReady { [weak self] error in
             guard let self, self.attempt == current else { return }
             let known = self.peers[peer]
             guard error == nil, let address = known?.advertisement.address ?? BluetoothAddress(peer.text) else {

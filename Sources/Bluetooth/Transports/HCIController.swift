@@ -32,7 +32,7 @@ final class HCIController: @unchecked Sendable {
     }
 
     /// Calls `body` when the controller is ready, or with an error. Connects if there is no connection.
-    func ready(_ body: @escaping (LinkError?) -> Void) {
+    func whenReady(_ body: @escaping (LinkError?) -> Void) {
         guard address == nil else { return body(nil) }
         readyHandlers.append(body)
         guard stream == nil else { return }

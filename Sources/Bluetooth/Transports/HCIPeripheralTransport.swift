@@ -38,7 +38,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     var address: BluetoothAddress? { controller.address }
 
     func prepare(_ completion: @escaping (LinkError?) -> Void) {
-        controller.ready(completion)
+        controller.whenReady(completion)
     }
 
     func listen(_ application: GATTApplication) {
@@ -108,7 +108,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
 
     private func reconnect() {
         guard !isClosed else { return }
-        controller.ready { [weak self] error in
+        controller.whenReady { [weak self] error in
             guard let self else { return }
             guard error == nil else { return self.scheduleReconnect() }
             self.peripheral?.report(.available)
