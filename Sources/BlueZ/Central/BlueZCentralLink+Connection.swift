@@ -12,7 +12,7 @@ extension BlueZCentralLink {
         lastSession += 1
         let number = lastSession
         do throws(LinkError) {
-            let adapter = try await ready()
+            let adapter = try await poweredAdapter()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
                 throw LinkError(
                     .notFound, "bluetoothd does not know \(peer): scan first", isTransient: true)
@@ -65,9 +65,10 @@ extension BlueZCentralLink {
         defer { attempt.cancel() }
         _ = await wait(limit: limit) { central in
             guard let session = central.session, session.number == number else { return true }
-            return session.failure != nil || session.isAnswered || central.device(device, "Connected")?.bool == true
+            return session.failure != nil || session.isAnswered
+                || central.deviceProperty(device, "Connected")?.bool == true
         }
-        while session?.number == number, session?.isEnding == false, self.device(device, "Connected")?.bool != true {
+        while session?.number == number, session?.isEnding == false, deviceProperty(device, "Connected")?.bool != true {
             if let failure = session?.failure { throw failure }
             guard ContinuousClock.now < deadline else {
                 // A pending attempt blocks the next one.
@@ -77,7 +78,7 @@ extension BlueZCentralLink {
             await service.refresh()
             _ = await wait(limit: .seconds(1)) { central in
                 central.session?.number != number || central.session?.failure != nil
-                    || central.device(device, "Connected")?.bool == true
+                    || central.deviceProperty(device, "Connected")?.bool == true
             }
         }
     }
@@ -96,7 +97,7 @@ extension BlueZCentralLink {
         if session.isConnected, !session.hasUnconfirmedWrite { disconnectNow(device) }
         await disconnecting
         let ended = await wait(limit: .seconds(5)) { central in
-            central.session?.number != session.number || central.device(device, "Connected")?.bool != true
+            central.session?.number != session.number || central.deviceProperty(device, "Connected")?.bool != true
         }
         // A signal has already reported the end of the connection.
         guard self.session?.number == session.number else {
@@ -112,7 +113,7 @@ extension BlueZCentralLink {
 
     /// Whether the connection belongs to another program, not to one of this user's gateways, running or exited.
     func isHeldByOthers(_ device: String, _ peer: PeerID) -> Bool {
-        guard self.device(device, "Connected")?.bool == true else {
+        guard deviceProperty(device, "Connected")?.bool == true else {
             held.release(peer.text)
             return false
         }
@@ -132,11 +133,11 @@ extension BlueZCentralLink {
 
     /// Ends the connection at once through the kernel, where that is permitted. bluetoothd waits 2 s.
     private func disconnectNow(_ device: String) {
-        guard let address = self.device(device, "Address")?.text.flatMap(BluetoothAddress.init),
+        guard let address = deviceProperty(device, "Address")?.text.flatMap(BluetoothAddress.init),
             let adapter, let index = adapter.split(separator: "/").last.flatMap({ UInt16($0.dropFirst(3)) })
         else { return }
         ManagementChannel.disconnect(
-            address, isRandom: self.device(device, "AddressType")?.text == "random", adapter: index)
+            address, isRandom: deviceProperty(device, "AddressType")?.text == "random", adapter: index)
     }
 
     private func endScan() {

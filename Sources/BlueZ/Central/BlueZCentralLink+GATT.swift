@@ -15,7 +15,8 @@ extension BlueZCentralLink {
         guard let session, session.isConnected else { return emit(.discoveryFailed(Self.notConnected)) }
         let device = session.device
         let resolved = await wait(limit: Self.limit) { central in
-            central.session?.number != session.number || central.device(device, "ServicesResolved")?.bool == true
+            central.session?.number != session.number
+                || central.deviceProperty(device, "ServicesResolved")?.bool == true
         }
         guard self.session?.number == session.number else { return }  // `disconnected` was reported.
         guard resolved else {

@@ -14,7 +14,7 @@ extension BlueZCentralLink {
 
     func startScan() async {
         do throws(LinkError) {
-            let adapter = try await ready()
+            let adapter = try await poweredAdapter()
             reported = [:]
             isScanning = true
             _ = try await service.call(
@@ -31,7 +31,7 @@ extension BlueZCentralLink {
             guard isScanning else { return await stopDiscovery() }
             // Report devices that another scan sees, and connected ones, which do not advertise.
             for path in objects({ $0.paths(having: BlueZName.device, below: adapter) }) {
-                let isSeen = device(path, "RSSI") != nil || device(path, "Connected")?.bool == true
+                let isSeen = deviceProperty(path, "RSSI") != nil || deviceProperty(path, "Connected")?.bool == true
                 if isSeen { reportAdvertiser(path, isNew: true) }
             }
         } catch {
@@ -79,7 +79,7 @@ extension BlueZCentralLink {
 
     func clearCache(_ peer: PeerID) async {
         do throws(LinkError) {
-            let adapter = try await ready()
+            let adapter = try await poweredAdapter()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
                 return emit(.recovered("bluetoothd has no data about \(peer)"))
             }
@@ -116,7 +116,7 @@ extension BlueZCentralLink {
     func powerCycle() async {
         do throws(LinkError) {
             do throws(LinkError) {
-                _ = try await ready()
+                _ = try await poweredAdapter()
             } catch {
                 // If the adapter is off, only switch it on.
                 guard error.code == .poweredOff else { throw error }

@@ -119,7 +119,7 @@ package actor BlueZCentralLink: CentralLink {
 
     func emit(_ event: CentralEvent) { eventQueue.yield(event) }
 
-    func ready() async throws(LinkError) -> String {
+    func poweredAdapter() async throws(LinkError) -> String {
         // Do not suspend if everything is ready, so that writes keep their order.
         if let adapter, isPowered(adapter) { return adapter }
         await service.onChange { [weak self] change in self?.assumeIsolated { $0.handle(change) } }
@@ -137,7 +137,7 @@ package actor BlueZCentralLink: CentralLink {
         objects { $0[adapter, BlueZName.adapter]?["Powered"]?.bool == true }
     }
 
-    func device(_ path: String, _ property: String) -> DBusValue? {
+    func deviceProperty(_ path: String, _ property: String) -> DBusValue? {
         objects { $0[path, BlueZName.device]?[property] }
     }
 
@@ -249,7 +249,7 @@ package actor BlueZCentralLink: CentralLink {
         if let session, session.isConnected, !session.isShared {
             await service.disconnect(session.device, limit: .seconds(3))
             let device = session.device
-            if await wait(limit: .seconds(2), until: { $0.device(device, "Connected")?.bool != true }) {
+            if await wait(limit: .seconds(2), until: { $0.deviceProperty(device, "Connected")?.bool != true }) {
                 held.release(session.peer.text)
             }
         }
