@@ -35,7 +35,7 @@ extension DBusConnection {
         switch answer {
         case .values(let values): reply(to: message, .success(values))
         case .failure(let failure): reply(to: message, .failure(failure))
-        case .later: unanswered[invocation.token] = message
+        case .deferred: unanswered[invocation.token] = message
         }
     }
 

@@ -60,7 +60,7 @@ package enum DBusReply: Sendable {
     case values([DBusValue])
     case failure(DBusFailure)
     /// `DBusConnection.answer` will send the reply.
-    case later
+    case deferred
 
     package static let done = DBusReply.values([])
     /// An error with its D-Bus name and a sentence.

@@ -69,7 +69,7 @@ import Testing
             "/",
             [
                 DBusInterface(
-                    "org.freedesktop.DBus.ObjectManager", methods: [DBusMethod("GetManagedObjects") { _ in .later }])
+                    "org.freedesktop.DBus.ObjectManager", methods: [DBusMethod("GetManagedObjects") { _ in .deferred }])
             ])
         guard
             case .failure(.noAnswer(let reason)) = await BlueZInventory.query(

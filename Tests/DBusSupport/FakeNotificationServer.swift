@@ -95,7 +95,7 @@ package final class FakeNotificationServer: Sendable {
             methods: [
                 DBusMethod("GetCapabilities", output: [.init("capabilities", "as")]) { [weak self] _ in
                     self?.state.withLock { $0.asked += 1 }
-                    return answersQuery() ? .values([.strings(capabilities)]) : .later
+                    return answersQuery() ? .values([.strings(capabilities)]) : .deferred
                 },
                 DBusMethod(
                     "Notify",
@@ -135,7 +135,7 @@ package final class FakeNotificationServer: Sendable {
         case .normally, .withInvalidID: return .values([.uint32(number)])
         case .withError:
             return .failure("org.freedesktop.Notifications.Error.ExcessNotificationGeneration", "too many")
-        case .withoutReply: return .later
+        case .withoutReply: return .deferred
         }
     }
 }

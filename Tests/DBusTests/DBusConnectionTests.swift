@@ -13,7 +13,7 @@ import Testing
                 DBusMethod("Hear", input: [.init("number", "i")]) {
                     received.add($0.arguments[0].integer ?? -1); return .done
                 },
-                DBusMethod("Wait") { _ in .later },
+                DBusMethod("Wait") { _ in .deferred },
                 DBusMethod("Fail") { _ in .failure("test.Error.Asked", "as you wished") },
             ])
     }

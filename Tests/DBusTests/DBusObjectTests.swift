@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func `the number of unanswered calls is limited`() async throws {
-        await server.export("/test/mute", [DBusInterface("test.Mute", methods: [DBusMethod("Ask") { _ in .later }])])
+        await server.export("/test/mute", [DBusInterface("test.Mute", methods: [DBusMethod("Ask") { _ in .deferred }])])
         let client = try await bus.connect()
         let failures = Collected<DBusFailure>()
         for _ in 0..<1100 {

@@ -45,7 +45,7 @@ extension BlueZPeripheralLink {
             .read(
                 central, uuid, offset: offset, token: nextToken(call, isRead: true, longRead: offset == 0 ? uuid : nil))
         )
-        return .later
+        return .deferred
     }
 
     static func part(of value: [UInt8], from offset: Int) -> DBusReply {
@@ -74,7 +74,7 @@ extension BlueZPeripheralLink {
             return .done
         }
         emit(.write(central, uuid, value: value, token: nextToken(call, isRead: false)))
-        return .later
+        return .deferred
     }
 
     // MARK: - Subscriptions

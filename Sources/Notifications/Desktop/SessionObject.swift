@@ -86,7 +86,7 @@ package actor SessionObject {
                     }
                     await connection?.answer(call.token, answer)
                 }
-                return .later
+                return .deferred
             }
         }
         return DBusInterface(
