@@ -211,8 +211,7 @@ struct HexTextEncoder: FormatEncoder {
             output.append("\(time)  \(isStart ? "connected" : "disconnected")\n")
         case .value(let info):
             writeAddressIfChanged(info.peer, &output)
-            let name =
-                info.characteristic?.description ?? "handle:\((info.handle ?? 0).hexDigits)"
+            let name = info.characteristic?.description ?? "handle:\((info.handle ?? 0).hexDigits)"
             output.append("\(time)  \(Self.directionSymbol(info.kind))  \(name) \(bytes.byteCount > 0 ? " " : "")")
             output.append(hex: bytes, separator: " ")
             output.append("\n")

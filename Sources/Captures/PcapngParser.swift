@@ -66,8 +66,7 @@ struct PcapngParser: FormatParser {
             }
             let length = window.u32(at + 4, bigEndian: isBigEndian)
             guard length >= 12, length % 4 == 0 else {
-                throw CaptureError.malformed(
-                    at: start, "a pcapng block has the invalid length \(length)")
+                throw CaptureError.malformed(at: start, "a pcapng block has the invalid length \(length)")
             }
             guard length <= longestPacket else {
                 guard ![Self.sectionHeader, 1, 2, 3, 6].contains(type) else {
@@ -202,8 +201,7 @@ struct PcapngParser: FormatParser {
                 }
             }
         }
-        try packet.deliver(
-            interfaces[index].key.linkType, block.extracting(headLength..<dataEnd), info: &info, body)
+        try packet.deliver(interfaces[index].key.linkType, block.extracting(headLength..<dataEnd), info: &info, body)
     }
 
     /// Options are `code(2) length(2) value`, padded to 4; they end with code 0 or with the block.

@@ -22,8 +22,7 @@ extension RecordParser {
             let end = at + (try length(window, at: at, info: info))
             guard end <= window.byteCount else { break }
             info.packets += 1
-            try deliver(
-                window, at: at, window.extracting(at + Self.recordHeaderLength..<end), info: &info, body)
+            try deliver(window, at: at, window.extracting(at + Self.recordHeaderLength..<end), info: &info, body)
             at = end
         }
         if isLast, at < window.byteCount {

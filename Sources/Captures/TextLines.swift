@@ -40,8 +40,7 @@ extension LineParser {
         let end = info.offset + window.byteCount
         while let (text, next, isComplete) = window.line(from: at, isLast: isLast) {
             info.lines += 1
-            let line = TextLine(
-                text: text, number: info.lines, offset: info.offset + at, isComplete: isComplete)
+            let line = TextLine(text: text, number: info.lines, offset: info.offset + at, isComplete: isComplete)
             do {
                 try parse(line, info: &info, body)
             } catch let error as MalformedLine {

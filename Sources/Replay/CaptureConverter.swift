@@ -228,8 +228,7 @@ private final class ConversationWriter {
         for value in all where !value.server.isHost || value.server.table.hasBottle {
             // Keep a bottle's values without a UUID, so that the writer reports the missing UUID.
             if value.uuid == nil, !canStoreHandles, !value.belongsToBottle { continue }
-            let info = ValueInfo(
-                kind: value.kind, characteristic: value.uuid, handle: value.handle, peer: value.peer)
+            let info = ValueInfo(kind: value.kind, characteristic: value.uuid, handle: value.handle, peer: value.peer)
             let packet = CapturePacket(
                 number: value.frame, time: value.time, direction: info.kind.direction, content: .value(info))
             try emit(packet, value.bytes.span.bytes)

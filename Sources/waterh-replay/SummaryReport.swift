@@ -38,8 +38,7 @@ struct SummaryReport {
     private var layer: CaptureFormat.Layer? { content.info.format?.layer }
 
     private var packets: String {
-        var text =
-            "\(layer == .text ? "records" : "packets"): \(content.info.packets) in \(content.info.offset) bytes"
+        var text = "\(layer == .text ? "records" : "packets"): \(content.info.packets) in \(content.info.offset) bytes"
         if adapters.count > 1 { text += ", \(adapters.count) adapters" }
         return text
     }
@@ -119,8 +118,7 @@ struct SummaryReport {
             var text = "connection \(connection.observed.id): "
             text +=
                 connection.observed.peer.map { "with \($0)" }
-                ?? (layer == .text
-                    ? "no address in the capture" : "its start, with the address, is not in the capture")
+                ?? (layer == .text ? "no address in the capture" : "its start, with the address, is not in the capture")
             switch layer {
             case .text?: break
             case .linkLayer?: text += ", access address 0x\(String(connection.observed.handle, radix: 16))"
@@ -192,8 +190,7 @@ struct SummaryReport {
         var sentences: [String] = []
         if let readingError = content.readingError { sentences.append(readingError) }
         if content.info.unreadableRecords > 0 {
-            sentences.append(
-                "\(counted(content.info.unreadableRecords, "record")) of an unsupported kind")
+            sentences.append("\(counted(content.info.unreadableRecords, "record")) of an unsupported kind")
         }
         for (reason, number) in content.statistics.drops.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             sentences.append("\(counted(number, "packet")): \(reason.rawValue)")

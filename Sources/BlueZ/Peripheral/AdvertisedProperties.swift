@@ -52,8 +52,7 @@ struct AdvertisedProperties: Equatable {
             case 0x19 where data.count == 2: properties["Appearance"] = .uint16(data.uint16(at: 0))
             case 0xFF where data.count > 2 && manufacturer.isEmpty:
                 manufacturer = [
-                    DBusValue.Entry(
-                        .uint16(data.uint16(at: 0)), .variant(.bytes(Array(data.dropFirst(2)))))
+                    DBusValue.Entry(.uint16(data.uint16(at: 0)), .variant(.bytes(Array(data.dropFirst(2)))))
                 ]
             case _ where Self.refused.contains(type):
                 omitted.append("AD type 0x\(type.hexDigits), \(data.count) bytes: not supported by bluetoothd")

@@ -86,8 +86,7 @@ struct DirectionEstimator {
         end(begin(time, channel, length, phy), time, isDamaged: true)
     }
 
-    private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerInfo.PHY)
-        -> Timing
+    private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerInfo.PHY) -> Timing
     {
         let timing = timing(time, channel, length, phy)
         (lastTime, lastChannel, lastLength) = (time, channel, length)
@@ -140,9 +139,7 @@ struct DirectionEstimator {
         case unknown
     }
 
-    private func timing(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerInfo.PHY)
-        -> Timing
-    {
+    private func timing(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerInfo.PHY) -> Timing {
         if let channel, let lastChannel, channel != lastChannel { return .eventStart }
         guard let time, let lastTime else { return lastTime == nil && lastChannel == nil ? .eventStart : .unknown }
         let step = time - lastTime

@@ -71,9 +71,7 @@ final class InflateStream {
             case Z_STREAM_END: isFinished = !startsNextMember()
             case let code:
                 let reason = stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)"
-                end(
-                    reason.hasPrefix("incorrect")
-                        ? "its checksum is wrong (\(reason))" : reason)
+                end(reason.hasPrefix("incorrect") ? "its checksum is wrong (\(reason))" : reason)
             }
         }
         let filled = plain.count - Int(stream.pointee.avail_out)
