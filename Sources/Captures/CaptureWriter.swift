@@ -321,8 +321,7 @@ private struct PacketLoggerEncoder: FormatEncoder {
         default: throw .notStorable("PacketLogger cannot store \(packet.content.kindName)")
         }
         guard !packet.isTruncated else {
-            throw .notStorable(
-                "record \(packet.number) was truncated by the recorder, which PacketLogger cannot mark")
+            throw .notStorable("record \(packet.number) was truncated by the recorder, which PacketLogger cannot mark")
         }
         let time = packet.time ?? .zero
         output.append(UInt32(clamping: 9 + bytes.byteCount), bigEndian: isBigEndian)

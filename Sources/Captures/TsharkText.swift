@@ -353,8 +353,7 @@ struct TsharkJSONParser: LineParser {
             packet.setPacketLogger(type: raw[0])
             try body(packet, bytes.extracting(1..<raw.count))
         case .h1:
-            packet.content =
-                Self.h1Types.first { protocols.hasPrefix($0.prefix) }.map { .hci($0.1) } ?? .unknown
+            packet.content = Self.h1Types.first { protocols.hasPrefix($0.prefix) }.map { .hci($0.1) } ?? .unknown
             try body(packet, bytes)
         default: try packet.deliver(linkType, bytes, info: &info, body)
         }

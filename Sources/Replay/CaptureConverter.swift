@@ -201,8 +201,7 @@ private final class ConversationWriter {
     func writeName(_ address: BluetoothAddress, _ name: String, _ packet: CapturePacket, _ emit: PacketSink) throws {
         let name = name.utf8.prefix(29)
         let data = [UInt8(1 + name.count), 0x09] + name
-        let advertiser = ObservedAdvertiser(
-            frame: packet.number, time: packet.time, address: address, isRandom: false)
+        let advertiser = ObservedAdvertiser(frame: packet.number, time: packet.time, address: address, isRandom: false)
         try receive(.advertised(advertiser), data.span.bytes, time: packet.time, emit)
     }
 

@@ -4,8 +4,7 @@ import CommandSupport
 import Replay
 
 struct ATTCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "att", abstract: "List ATT PDUs")
+    static let configuration = CommandConfiguration(commandName: "att", abstract: "List ATT PDUs")
 
     @Argument(help: "Capture of any format (- for standard input)", completion: .file())
     var file: String

@@ -97,9 +97,7 @@ struct CloneCommand: ParsableCommand {
         let listed = responding + all.filter { !$0.hasResponded }
         if let device {
             if let number = Int(device), listed.indices.contains(number - 1) { return listed[number - 1] }
-            if let address = BluetoothAddress(device),
-                let found = listed.first(where: { $0.address == address })
-            {
+            if let address = BluetoothAddress(device), let found = listed.first(where: { $0.address == address }) {
                 return found
             }
             throw CommandFailure(

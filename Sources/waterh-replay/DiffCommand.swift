@@ -28,8 +28,7 @@ struct DiffCommand: ParsableCommand {
         for path in [first, second] {
             let parts = try run.parts(path, copiesPipes: true)
             guard !parts.isEmpty else { continue }
-            var reading = try CaptureReading(
-                of: parts, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
+            var reading = try CaptureReading(of: parts, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
             reading.head = nil
             readings.append(reading)
             for (part, error) in zip(parts, reading.readingErrors) {

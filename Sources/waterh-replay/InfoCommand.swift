@@ -4,8 +4,7 @@ import CommandSupport
 import Replay
 
 struct InfoCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Summarise a capture")
+    static let configuration = CommandConfiguration(commandName: "info", abstract: "Summarise a capture")
 
     @Argument(help: "Capture of any format (- for standard input)", completion: .file())
     var file: String

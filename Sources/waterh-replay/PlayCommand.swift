@@ -111,8 +111,7 @@ struct PlayCommand: AsyncParsableCommand {
         } catch let error as CaptureError {
             throw CommandFailure(.badInput, "\(file): \(error)")
         } catch let error as ResponseScriptError {
-            throw CommandFailure(
-                .badInput, error.description, advice: "List the contents: waterh-replay info \(file)")
+            throw CommandFailure(.badInput, error.description, advice: "List the contents: waterh-replay info \(file)")
         }
         if let error = found.readingError { Diagnostics.warning("\(file): \(error); the part before it is used") }
         let wanted = bottle

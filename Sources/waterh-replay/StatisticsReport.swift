@@ -40,8 +40,7 @@ struct StatisticsReport {
 
     private var head: String {
         let total = statistics.total
-        var text =
-            "\(CaptureRun.name(file)): \(counted(packets, "packet")), \(counted(total.pdus, "ATT PDU"))"
+        var text = "\(CaptureRun.name(file)): \(counted(packets, "packet")), \(counted(total.pdus, "ATT PDU"))"
         if let first = total.first, let last = total.last {
             text +=
                 ", \(timestampText(first)) to \(timestampText(last)) (\(durationText(last - first, hasTenths: true)))"
@@ -76,8 +75,7 @@ struct StatisticsReport {
         var parts = [
             counted(counts.pdus, "PDU"),
             connection.mtu.map { "MTU \($0)" }
-                ?? (connection.sawBeginning && !connection.isText
-                    ? "MTU 23 (no exchange)" : "MTU not in the capture"),
+                ?? (connection.sawBeginning && !connection.isText ? "MTU 23 (no exchange)" : "MTU not in the capture"),
         ]
         parts.append(Self.volume(counts))
         if counts.latency.count > 0 { parts.append("responses after \(latency(counts).joined(separator: " / "))") }

@@ -196,8 +196,7 @@ struct SummaryReport {
             sentences.append("\(counted(number, "packet")): \(reason.rawValue)")
         }
         for connection in content.connections where connection.isEncrypted {
-            sentences.append(
-                "connection \(connection.observed.id) is encrypted: only earlier traffic can be read")
+            sentences.append("connection \(connection.observed.id) is encrypted: only earlier traffic can be read")
         }
         if content.tally.malformed > 0 {
             sentences.append(

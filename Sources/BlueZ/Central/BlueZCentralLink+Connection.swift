@@ -14,8 +14,7 @@ extension BlueZCentralLink {
         do throws(LinkError) {
             let adapter = try await poweredAdapter()
             guard let device = objects({ $0.device(address: peer.text, on: adapter) }) else {
-                throw LinkError(
-                    .notFound, "bluetoothd does not know \(peer): scan first", isTransient: true)
+                throw LinkError(.notFound, "bluetoothd does not know \(peer): scan first", isTransient: true)
             }
             let isShared = isHeldByOthers(device, peer)
             session = Session(number: number, peer: peer, device: device, isShared: isShared)

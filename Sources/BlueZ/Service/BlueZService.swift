@@ -59,8 +59,7 @@ actor BlueZService {
         guard isPresent else { throw Self.notRunning }
     }
 
-    static let notRunning = LinkError(
-        .serviceLost, "bluetoothd is not running", isTransient: true)
+    static let notRunning = LinkError(.serviceLost, "bluetoothd is not running", isTransient: true)
 
     private func open() async throws {
         let connection = try await DBusConnection.open(bus, on: executor)

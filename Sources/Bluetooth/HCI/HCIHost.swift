@@ -167,9 +167,7 @@ package struct HCIHost: Sendable {
             setBuffers(length: Int(parameters.uint16(at: 0)), count: Int(parameters[2]))
         case 0x1005 where parameters.count >= 5:
             // If LE has no buffers, use those of BR/EDR.
-            setBuffers(
-                length: max(27, Int(parameters.uint16(at: 0))),
-                count: max(1, Int(parameters.uint16(at: 3))))
+            setBuffers(length: max(27, Int(parameters.uint16(at: 0))), count: max(1, Int(parameters.uint16(at: 3))))
         default: break
         }
     }

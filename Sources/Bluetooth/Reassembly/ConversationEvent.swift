@@ -109,8 +109,7 @@ package enum DropReason: String, Sendable, Hashable, CaseIterable {
     case continuationWithoutStart = "a continuation without its start"
     case supersededFrame = "a new packet started before the last one was complete"
     case overrun = "more bytes than the length in the packet's header"
-    case unknownDirection =
-        "a part of a packet of unknown direction"
+    case unknownDirection = "a part of a packet of unknown direction"
     case disconnectedDuringFrame = "the connection ended in the middle of a packet"
     case missedPart = "the sniffer missed a part of the packet"
     case unfinishedAtEnd = "the capture ended in the middle of a packet"

@@ -60,8 +60,7 @@ package struct VirtualBottleMachine: PeripheralMachine {
         ([session?.deadline, registrationDeadline] + scheduled.map { $0.at }).compactMap { $0 }.min()
     }
 
-    package mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant)
-        -> [PeripheralMachineEffect]
+    package mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant) -> [PeripheralMachineEffect]
     {
         switch event {
         case .link(let event): handle(event, at: now)

@@ -46,8 +46,7 @@ final class ArchiveBudget {
         bytes += count
         guard bytes <= limits.bytes else { throw Self.rejection("more than \(Self.size(limits.bytes)) unpacked") }
         guard bytes <= limits.freeBytes || bytes / max(1, packed) <= limits.ratio else {
-            throw Self.rejection(
-                "more than \(limits.ratio) unpacked bytes for each packed byte")
+            throw Self.rejection("more than \(limits.ratio) unpacked bytes for each packed byte")
         }
         guard startedAt.duration(to: .now) <= limits.time else {
             throw Self.rejection("unpacking takes more than \(durationText(limits.time))")

@@ -77,8 +77,7 @@ struct ObservedTable {
         if let known {
             // Descriptors have types of 29xx. Any other type that is not from discovery is that of a value.
             let isDescriptor = known.uuid.short.map { (0x2900...0x29FF).contains($0) } ?? false
-            isValue =
-                types[handle - 1]?.uuid == GATTTable.characteristic || known.source == .seen && !isDescriptor
+            isValue = types[handle - 1]?.uuid == GATTTable.characteristic || known.source == .seen && !isDescriptor
         } else if let use, use.isSubscription, use.properties.contains(.write), owner?.lacksCCCD == true {
             descriptor.uuid = GATTTable.cccd
             isValue = false

@@ -16,8 +16,7 @@ package struct ObservedCommand {
     /// The command in plain English, with a note if it was written to the response characteristic.
     package var meaning: String {
         let uuid = characteristic
-        guard BottleProfile.allCases.contains(where: { uuid == BluetoothUUID($0.responseCharacteristic) }),
-            let uuid
+        guard BottleProfile.allCases.contains(where: { uuid == BluetoothUUID($0.responseCharacteristic) }), let uuid
         else { return command.meaning }
         let quirk =
             bytes == [0x01] || bytes == [0x01, 0x00] || bytes == [0xFF] ? " (bottles disconnect after this value)" : ""

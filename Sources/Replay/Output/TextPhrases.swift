@@ -20,8 +20,7 @@ package func durationText(_ duration: Duration, hasTenths: Bool = false) -> Stri
 package func zoneText(_ zone: Duration) -> String {
     let minutes = Int(zone.components.seconds) / 60, size = UInt64(minutes.magnitude)
     guard minutes != 0 else { return "" }
-    return (minutes < 0 ? "-" : "+")
-        + [size / 60, size % 60].map { TextEncoding.digits($0, 2) }.joined(separator: ":")
+    return (minutes < 0 ? "-" : "+") + [size / 60, size % 60].map { TextEncoding.digits($0, 2) }.joined(separator: ":")
 }
 
 /// The reason for the end of a connection (HCI error codes, Core 5.4, Vol 1 Part F, 2).

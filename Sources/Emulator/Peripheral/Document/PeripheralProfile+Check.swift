@@ -11,8 +11,7 @@ extension PeripheralProfile {
     /// - Throws: for conflicting handles, values longer than an attribute, and rules for unknown handles.
     package func check() throws(ProfileError) {
         let mtu = mtu ?? ATTPDU.defaultMTU
-        try require(
-            (ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu), "mtu", "an MTU is 23 to 517, not \(mtu)")
+        try require((ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu), "mtu", "an MTU is 23 to 517, not \(mtu)")
         try require((name ?? "").utf8.count <= 248, "name", "a Bluetooth name has at most 248 bytes")
         // Do not use a loop over a list: the compiler would emit code in varying order, so builds would not be
         // reproducible.
@@ -45,8 +44,7 @@ extension PeripheralProfile {
                 \(attribute) has the handle \(handle), but handles up to \(last) are used: handles must be unique \
                 and increase
                 """)
-            try require(
-                handle <= end, path, "\(attribute) has the handle \(handle), and its service ends at \(end)")
+            try require(handle <= end, path, "\(attribute) has the handle \(handle), and its service ends at \(end)")
             last = Int(handle)
         }
         for (number, service) in services.enumerated() {

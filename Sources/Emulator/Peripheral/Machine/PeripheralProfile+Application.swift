@@ -85,8 +85,7 @@ extension PeripheralProfile {
                     """
                 )
             } else {
-                remarks.append(
-                    "\(local.uuid) at \(characteristic.handle) has no subscription: no free handle")
+                remarks.append("\(local.uuid) at \(characteristic.handle) has no subscription: no free handle")
             }
         }
         return local

@@ -87,8 +87,7 @@ package struct ProfileMachine: PeripheralMachine {
         return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
     }
 
-    package mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant)
-        -> [PeripheralMachineEffect]
+    package mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant) -> [PeripheralMachineEffect]
     {
         if case .link(let event) = event { handle(event, at: now) }
         respondDue(at: now)
