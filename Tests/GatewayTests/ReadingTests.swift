@@ -48,7 +48,7 @@ import Testing
             service(profile.commandService, profile.commandCharacteristic, handle: 1, .write),
             service(profile.responseService, profile.responseCharacteristic, handle: 2, .notify),
         ])[0]
-        return LogReader(pair: pair, isQuiet: isQuiet, oddReadings: 0, hasRadio: true, limits: PollLimits(), at: now)
+        return LogReader(pair: pair, isQuiet: isQuiet, anomalies: 0, hasRadio: true, limits: PollLimits(), at: now)
     }
 
     private func transfer(_ count: Int) -> LogTransfer? {
@@ -66,7 +66,7 @@ import Testing
         #expect(reader.status(follows: true, at: now) == .none)
         #expect(reader.frame(try #require(transfer(3)), isSingle: true, at: now) == .none)
         #expect(reader.tick(isWriting: false, at: reader.deadline) == .done)
-        #expect(reader.oddity == nil && reader.records.count == 3)
+        #expect(reader.anomaly == nil && reader.records.count == 3)
     }
 
     @Test func `a draft response is whole only if it ends with an empty frame`() throws {
@@ -79,7 +79,7 @@ import Testing
                 hasEnd
                 ? reader.frame(try #require(transfer(0)), isSingle: true, at: now)
                 : reader.tick(isWriting: false, at: reader.deadline)
-            #expect(end == .done && (reader.oddity == nil) == hasEnd && reader.readingsNeeded == 4)
+            #expect(end == .done && (reader.anomaly == nil) == hasEnd && reader.readingsNeeded == 4)
         }
     }
 
@@ -89,11 +89,11 @@ import Testing
         twice.requestWritten(at: now)
         _ = twice.frame(try #require(transfer(3)), isSingle: true, at: now)
         _ = twice.status(follows: true, at: now)
-        #expect(twice.oddity != nil)
+        #expect(twice.anomaly != nil)
         var repeated = try reader()
         _ = repeated.begin(at: now)
         repeated.requestWritten(at: now)
-        #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .request && repeated.oddity != nil)
+        #expect(repeated.tick(isWriting: false, at: repeated.deadline) == .request && repeated.anomaly != nil)
     }
 
     @Test func `the link is not quiet while data arrives or a write has no response`() throws {

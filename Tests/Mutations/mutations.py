@@ -59,7 +59,7 @@ MUTATIONS = [
     Mutation("acknowledge-in-a-full-ring", r"GatewayTests\.|SimulationTests\.",
              ("ReadingAgreement.swift", r"latest\.count / 2\)", "0)")),
     Mutation("acknowledge-a-broken-frame", r"GatewayTests\.|SimulationTests\.",
-             ("Poll+Log.swift", r"recordOddity\(\"a log frame is incomplete\"\)", "_ = reason")),
+             ("Poll+Log.swift", r"recordAnomaly\(\"a log frame is incomplete\"\)", "_ = reason")),
     Mutation("acknowledge-a-failed-write", r"GatewayTests\.",
              ("Poll+Log.swift", r"let outcomes = try journal\.append\(entries\)",
               "let outcomes = (try? journal.append(entries)) ?? entries.map { _ in .stored }"),
@@ -68,7 +68,7 @@ MUTATIONS = [
     Mutation("commit-without-fsync", r"StoreTests\.",
              ("StoreOpening.swift", r"synchronous = FULL", "synchronous = NORMAL")),
     Mutation("acknowledge-after-a-gap", r"GatewayTests\.",
-             ("Poll+Log.swift", r'recordOddity\("a log frame is incomplete"\)', "")),
+             ("Poll+Log.swift", r'recordAnomaly\("a log frame is incomplete"\)', "")),
     # Guarantee 2: a drink's identity comes from the bottle.
     Mutation("count-bookkeeping-records", r"BottleProtocolTests\.|GatewayTests\.|StoreTests\.",
              ("DrinkRecord.swift", r"\{ flag == 0 \}", "{ flag < 0x100 }")),

@@ -172,7 +172,7 @@ package struct PollLimits: Hashable, Sendable {
     /// The maximum number of log requests on one connection.
     package var logRequests = 16
     /// The maximum number of interrupted or damaged responses to log requests.
-    package var oddResponses = 6
+    package var anomalies = 6
     /// The maximum number of connections in one poll.
     package var sessions = 5
 }

@@ -4,8 +4,8 @@ import Bluetooth
 /// One reading of the log, from the request to the end of the response.
 ///
 /// A response is *whole* if its start, every frame and its end arrived. A status frame or the first log frame is the
-/// start. The end is silence for a retail bottle, and an empty frame for a draft bottle. Any other response is *odd*;
-/// `oddity` is the first reason.
+/// start. The end is silence for a retail bottle, and an empty frame for a draft bottle. `anomaly` is the first reason
+/// why a response is not whole.
 struct LogReader: Hashable, Sendable {
     enum Stage: Hashable, Sendable {
         /// The reader waits until the link is quiet, so that no part of an earlier response arrives after the request.
@@ -26,14 +26,14 @@ struct LogReader: Hashable, Sendable {
         case request
         /// Read the response characteristic, and call `fetched` with the value.
         case fetch
-        /// The reading is over, with a whole or an odd response.
+        /// The reading is over, with or without an anomaly.
         case done
         /// The bottle did not respond to a request that the link accepted.
         case silent
     }
 
     private(set) var stage: Stage
-    private(set) var oddity: String?
+    private(set) var anomaly: String?
     /// The records of each complete frame, in order of arrival. They have the calendar dialect, which accepts all
     /// bytes, so two records are equal if all their bytes are.
     private(set) var frames: [[DrinkRecord]] = []
@@ -65,15 +65,15 @@ struct LogReader: Hashable, Sendable {
 
     /// - Parameters:
     ///   - isQuiet: whether no response to an earlier request can still arrive.
-    ///   - oddReadings: the number of odd readings of this connection. Each doubles the wait for another frame, because
-    ///     a slow bottle's next frame can arrive after it.
+    ///   - anomalies: the number of readings of this connection with an anomaly. Each doubles the wait for another
+    ///     frame, because a slow bottle's next frame can arrive after it.
     init(
-        pair: CharacteristicPair, isQuiet: Bool, oddReadings: Int, hasRadio: Bool, limits: PollLimits,
+        pair: CharacteristicPair, isQuiet: Bool, anomalies: Int, hasRadio: Bool, limits: PollLimits,
         at now: MonotonicInstant
     ) {
         self.pair = pair
         self.limits = limits
-        linger = min((hasRadio ? limits.linger : limits.lingerWithoutRadio) * (1 << oddReadings), limits.silence)
+        linger = min((hasRadio ? limits.linger : limits.lingerWithoutRadio) * (1 << anomalies), limits.silence)
         requestedAt = now
         stage = isQuiet ? .writing(until: now) : .quiet(until: now.advanced(by: limits.quietPeriod))
     }
@@ -131,7 +131,7 @@ struct LogReader: Hashable, Sendable {
     /// The bottle reported whether records follow.
     mutating func status(follows: Bool, at now: MonotonicInstant) -> Action {
         guard isListening(at: now) else { return .none }
-        if firstFrame != .none || !frames.isEmpty { recordOddity("the bottle started its response again") }
+        if firstFrame != .none || !frames.isEmpty { recordAnomaly("the bottle started its response again") }
         firstFrame = .status
         guard follows else { return end(.reported) }
         stage = .receiving(until: now.advanced(by: limits.silence))
@@ -155,7 +155,7 @@ struct LogReader: Hashable, Sendable {
         if transfer.isSplitInsideRecords { splitRecords.formUnion(records) }
         if isSingle { singleFrames += 1 }
         guard frames.reduce(0, { $0 + $1.count }) <= limits.records else {
-            recordOddity("it has more than \(limits.records) records")
+            recordAnomaly("it has more than \(limits.records) records")
             return .done
         }
         // A draft bottle reports the end of its log, so a longer silence is possible before the next frame.
@@ -164,7 +164,7 @@ struct LogReader: Hashable, Sendable {
     }
 
     /// Records the first anomaly of the response.
-    mutating func recordOddity(_ reason: String) { oddity = oddity ?? reason }
+    mutating func recordAnomaly(_ reason: String) { anomaly = anomaly ?? reason }
 
     /// Handles a completed read.
     /// - Parameter transfers: the whole frames in the value.
@@ -175,7 +175,7 @@ struct LogReader: Hashable, Sendable {
         lastValue = value
         if value.isEmpty { return end(.reported) }
         guard !transfers.isEmpty else {
-            recordOddity("the value of the response characteristic is not a log packet")
+            recordAnomaly("the value of the response characteristic is not a log packet")
             return .done
         }
         for transfer in transfers {
@@ -201,10 +201,10 @@ struct LogReader: Hashable, Sendable {
         case .awaitingResponse:
             return canFetch ? fetch(at: now) : repeatRequest(at: now)
         case .receiving:
-            recordOddity("the log transfer stopped before its end")
+            recordAnomaly("the log transfer stopped before its end")
             return .done
         case .betweenFrames:
-            if profile == .draft { recordOddity("the end of the log is missing") }
+            if profile == .draft { recordAnomaly("the end of the log is missing") }
             return .done
         }
     }
@@ -220,10 +220,10 @@ struct LogReader: Hashable, Sendable {
 
     private mutating func repeatRequest(at now: MonotonicInstant) -> Action {
         guard requestCount < limits.transmissions else {
-            recordOddity("the bottle did not respond to the log request")
+            recordAnomaly("the bottle did not respond to the log request")
             return end(.unanswered)
         }
-        recordOddity("the log request was repeated")
+        recordAnomaly("the log request was repeated")
         return request(at: now)
     }
 

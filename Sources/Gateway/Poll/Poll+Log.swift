@@ -10,7 +10,7 @@ extension Poll {
         guard let pair = session.pair else { return }
         session.log.readings += 1
         var reader = LogReader(
-            pair: pair, isQuiet: !session.log.expectsStaleData, oddReadings: session.log.oddReadings,
+            pair: pair, isQuiet: !session.log.expectsStaleData, anomalies: session.log.anomalies,
             hasRadio: hasRadio, limits: limits, at: now)
         session.log.expectsStaleData = false
         arrival.inReading = .zero
@@ -82,7 +82,7 @@ extension Poll {
     /// Records that a value fills a small MTU, so that it might be truncated.
     private mutating func recordTruncation(_ value: [UInt8], _ session: Session) {
         guard session.mtu < Self.logMTU, value.count == session.mtu - 3 else { return }
-        // Lost values might be truncated as well, so every reading of this connection is odd.
+        // Lost values might be truncated as well, so no reading of this connection is reliable.
         guard session.log.truncatedLength == nil else { return }
         state.session?.log.truncatedLength = session.mtu - 3
         addDiagnostic(
@@ -111,19 +111,19 @@ extension Poll {
             try execute(updateReader { $0.frame(transfer, isSingle: isSingle, at: $1) })
         case .unfinished(let transfer, let reason):
             if transfer.count > 0 { try adopt() }
-            recordOddity("a log frame is incomplete")
+            recordAnomaly("a log frame is incomplete")
             addDiagnostic(.info, "A log transfer is incomplete: \(reason).")
             try quarantine(transfer.payload, reason.description)
         case .malformed(let bytes, let reason):
-            recordOddity("unreadable bytes arrived within the log")
+            recordAnomaly("unreadable bytes arrived within the log")
             try quarantine(bytes, reason.description)
         case .repeated: break
         }
     }
 
-    private mutating func recordOddity(_ reason: String) {
+    private mutating func recordAnomaly(_ reason: String) {
         if state.reader == nil { state.session?.log.expectsStaleData = true }
-        updateReader { reader, _ in reader.recordOddity(reason) }
+        updateReader { reader, _ in reader.recordAnomaly(reason) }
     }
 
     /// Removes an incomplete frame from the assembler and stores its records.
@@ -166,12 +166,12 @@ extension Poll {
         let records = reader.records
         checkClock(by: records)
         if reader.ending == .unanswered { return try finishUnanswered(session) }
-        if let oddity = reader.oddity ?? contradiction(records, reader, session) {
-            return try finishOdd(session, reader, oddity)
+        if let anomaly = reader.anomaly ?? contradiction(records, reader, session) {
+            return try finishAnomalous(session, reader, anomaly)
         }
         session.log.readingsNeeded = max(session.log.readingsNeeded, reader.readingsNeeded)
         guard session.log.agreement.add(records) else {
-            return try finishOdd(session, reader, "two readings of it differ")
+            return try finishAnomalous(session, reader, "two readings of it differ")
         }
         session.log.latest = records
         session.log.firstFrame = reader.firstFrame
@@ -198,14 +198,14 @@ extension Poll {
     }
 
     /// Stores the records of whole frames, discards earlier readings, and requests the log again.
-    private mutating func finishOdd(_ session: Session, _ reader: LogReader, _ oddity: String) throws {
+    private mutating func finishAnomalous(_ session: Session, _ reader: LogReader, _ anomaly: String) throws {
         var session = session
         session.log.agreement.discard()
-        session.log.oddReadings += 1
+        session.log.anomalies += 1
         session.log.expectsStaleData = true
         try store(reader.records.filter { !reader.splitRecords.contains($0) })
-        guard session.log.oddReadings < limits.oddResponses else { return try finishLog(session, note: oddity) }
-        try readAgain(session, note: oddity)
+        guard session.log.anomalies < limits.anomalies else { return try finishLog(session, note: anomaly) }
+        try readAgain(session, note: anomaly)
     }
 
     /// Reads the log again if there is time.

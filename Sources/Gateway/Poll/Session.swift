@@ -41,8 +41,8 @@ struct LogProgress: Sendable {
     var agreement = ReadingAgreement()
     var latest: [DrinkRecord]?
     var readings = 0
-    /// The number of odd readings (`LogReader`).
-    var oddReadings = 0
+    /// The number of readings with an anomaly (`LogReader`).
+    var anomalies = 0
     /// The kind of the first frame in the last whole reading.
     var firstFrame = LogReader.FirstFrame.none
     var readingsNeeded = 2
