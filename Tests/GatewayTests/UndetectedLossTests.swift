@@ -149,7 +149,7 @@ import TrackerCore
     @Test func `a poll ends when the log arrives for too long, and stores the received records`() throws {
         var bottle = ScriptedBottle(records: drinks(250))
         (bottle.recordsPerFrame, bottle.spacing) = (8, .milliseconds(1250))
-        let (rig, report) = try polled(bottle, options: options { $0.limits.lingerWithoutRadio = .seconds(2) })
+        let (rig, report) = try polled(bottle, options: options { $0.limits.nextFrameWithoutRadio = .seconds(2) })
         #expect(report.acknowledged == 0 && rig.peer.records.count == 250, "\(report)")
         #expect(rig.journal.entries.count == 250 && report.duration <= .seconds(123), "\(report)")
     }

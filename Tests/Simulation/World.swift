@@ -284,7 +284,7 @@ package struct World {
         removedBefore = removed
         channel = FaultyChannel(poll.link, seed: scenario.seed)
         var options = PollOptions(zone: zone)
-        options.limits.linger = .milliseconds(50)
+        options.limits.nextFrame = .milliseconds(50)
         options.isAcknowledgementDisabled = poll.keepsRecords
         // If the last poll asked the user to check the clock, the user confirms it, because it is correct by now.
         let isConfirmed = isSettling && reports.last?.failure?.kind == .clockNotTrusted

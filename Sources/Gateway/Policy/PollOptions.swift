@@ -154,9 +154,9 @@ package struct PollLimits: Hashable, Sendable {
     /// The silence in a log transfer after which the transfer counts as interrupted.
     package var silence = Duration.milliseconds(3000)
     /// The time to wait for another frame after a complete log frame on a link with a radio.
-    package var linger = Duration.milliseconds(250)
+    package var nextFrame = Duration.milliseconds(250)
     /// The time to wait for another log frame on links without a radio, where frames follow within 1 ms.
-    package var lingerWithoutRadio = Duration.milliseconds(15)
+    package var nextFrameWithoutRadio = Duration.milliseconds(15)
     /// The time limit of a poll, without the time in which logs arrive (tracker spec A8).
     package var poll = Duration.seconds(30)
     /// The maximum time for the arrival of logs in one poll: four readings of a log that takes 20 s.

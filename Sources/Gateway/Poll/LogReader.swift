@@ -61,7 +61,7 @@ struct LogReader: Hashable, Sendable {
 
     private let pair: CharacteristicPair
     private let limits: PollLimits
-    private let linger: Duration
+    private let nextFrame: Duration
 
     /// - Parameters:
     ///   - isQuiet: whether no response to an earlier request can still arrive.
@@ -73,7 +73,7 @@ struct LogReader: Hashable, Sendable {
     ) {
         self.pair = pair
         self.limits = limits
-        linger = min((hasRadio ? limits.linger : limits.lingerWithoutRadio) * (1 << anomalies), limits.silence)
+        nextFrame = min((hasRadio ? limits.nextFrame : limits.nextFrameWithoutRadio) * (1 << anomalies), limits.silence)
         requestedAt = now
         stage = isQuiet ? .writing(until: now) : .quiet(until: now.advanced(by: limits.quietPeriod))
     }
@@ -159,7 +159,7 @@ struct LogReader: Hashable, Sendable {
             return .done
         }
         // A draft bottle reports the end of its log, so a longer silence is possible before the next frame.
-        stage = .betweenFrames(until: now.advanced(by: profile == .draft ? limits.silence : linger))
+        stage = .betweenFrames(until: now.advanced(by: profile == .draft ? limits.silence : nextFrame))
         return .none
     }
 
