@@ -149,8 +149,8 @@ actor ServiceStore {
     }
 
     /// Logs one line per event. Errors are logged once until they change.
-    func report(_ news: ServiceMessage) {
-        switch news {
+    func report(_ message: ServiceMessage) {
+        switch message {
         case .failed(let bottle, let failure, let isNew):
             supervisor.notify(status: failure.headline)
             guard isNew else { return }

@@ -42,7 +42,7 @@ private struct Shelf {
         while now < end {
             for sip in sips where isReporting && sip <= now && sip > reported {
                 reported = sip
-                _ = machine.handle(.liveReport, at: at(now))
+                _ = machine.handle(.bottleReported, at: at(now))
             }
             if let loss = losses.first, loss <= now {
                 losses.removeFirst()
@@ -130,7 +130,7 @@ private struct Shelf {
         var shelf = Shelf(viewers: 100...200)
         shelf.run(until: 110)
         for second in 110..<200 {
-            _ = shelf.machine.handle(.liveReport, at: at(Double(second)))
+            _ = shelf.machine.handle(.bottleReported, at: at(Double(second)))
             shelf.run(until: Double(second + 1))
         }
         #expect((15...30).contains(shelf.polls(of: one, from: 110, to: 200).count), "\(shelf.polls.count)")

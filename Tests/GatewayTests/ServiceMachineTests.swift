@@ -23,7 +23,7 @@ private func polled(_ effects: [ServiceMachine.Effect]) -> BottlePlan.ID? {
 }
 
 private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
-    effects.compactMap { if case .log(let news) = $0 { news } else { nil } }
+    effects.compactMap { if case .log(let message) = $0 { message } else { nil } }
 }
 
 @Suite struct ServiceMachineTests {
@@ -80,8 +80,8 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
         var report = PollReport()
         report.identity = bottle(1).id
         report.isAdopted = true
-        let news = said(machine.handle(.pollOver(report), at: at(10)))
-        #expect(news.contains { if case .adopted = $0 { true } else { false } })
+        let messages = said(machine.handle(.pollOver(report), at: at(10)))
+        #expect(messages.contains { if case .adopted = $0 { true } else { false } })
         let own = BottlePlan.plans(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(1).id])])
         #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
         #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(70))) == bottle(1).id)
@@ -103,7 +103,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
     @Test func `an error is reported once until it changes`() {
         var machine = ServiceMachine()
         let look = plans([bottle(1)], .every(seconds: 60))
-        var news: [String] = []
+        var messages: [String] = []
         for (poll, kind)
             in ([.notFound, .notFound, .bluetoothOff, .interrupted, .bluetoothOff, nil, nil, .notFound]
             as [PollFailure.Kind?]).enumerated()
@@ -113,13 +113,13 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
             let report = PollReport(failure: kind.map { PollFailure($0, "so.") })
             for word in said(machine.handle(.pollOver(report), at: at(start + 10))) {
                 switch word {
-                case .failed(_, let failure, let isNew): news.append(isNew ? failure.kind.rawValue : "again")
-                case .respondsAgain: news.append("answers")
-                case .adopted, .receivedRecords: news.append("more")
+                case .failed(_, let failure, let isNew): messages.append(isNew ? failure.kind.rawValue : "again")
+                case .respondsAgain: messages.append("answers")
+                case .adopted, .receivedRecords: messages.append("more")
                 }
             }
         }
-        #expect(news == ["notFound", "again", "bluetoothOff", "again", "answers", "notFound"])
+        #expect(messages == ["notFound", "again", "bluetoothOff", "again", "answers", "notFound"])
     }
 
     @Test func `a stopped service starts no poll`() {

@@ -28,8 +28,8 @@ package actor GatewayDriver {
     private var context: (journal: any Journal, callbacks: Callbacks)?
     /// The current poll, or the poll that kept its connection.
     private var current: Poll?
-    private var waiter: CheckedContinuation<PollReport, Never>?
-    private var pump: Task<Void, Never>?
+    private var pollContinuation: CheckedContinuation<PollReport, Never>?
+    private var eventTask: Task<Void, Never>?
     private var timer: (due: MonotonicInstant, task: Task<Void, Never>)?
     private var isLinkGone = false
 
@@ -51,12 +51,12 @@ package actor GatewayDriver {
     ) async -> PollReport {
         precondition(current?.isOver ?? true, "polls of one driver never overlap")
         context = (journal, callbacks)
-        startPump()
+        startEventTask()
         current = Poll(
             options: options, display: callbacks.display, linkName: link.name, hasRadio: link.hasRadio, held: current)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                waiter = continuation
+                pollContinuation = continuation
                 process(.start)
                 if isLinkGone { linkEnded() }
             }
@@ -81,10 +81,10 @@ package actor GatewayDriver {
         timer?.task.cancel()
     }
 
-    private func startPump() {
-        guard pump == nil else { return }
+    private func startEventTask() {
+        guard eventTask == nil else { return }
         let events = link.events
-        pump = Task {
+        eventTask = Task {
             for await event in events { self.process(.link(event)) }
             self.linkEnded()
         }
@@ -108,7 +108,7 @@ package actor GatewayDriver {
         // Store the poll before executing its effects, because an effect may call this method again.
         current = poll
         for effect in effects { perform(effect, context.callbacks) }
-        if !poll.isOver { arm(poll.nextDeadline) }
+        if !poll.isOver { setTimer(poll.nextDeadline) }
     }
 
     private func perform(_ effect: PollEffect, _ callbacks: Callbacks) {
@@ -125,7 +125,7 @@ package actor GatewayDriver {
                 callbacks.diagnostic(Diagnostic(.warning, "Saving the bottle's light failed: \(error)"))
             }
         case .journaled(let entries, let outcomes): callbacks.journaled(entries, outcomes)
-        case .report: callbacks.bottleReported()
+        case .bottleReported: callbacks.bottleReported()
         case .diagnostic(let diagnostic): callbacks.diagnostic(diagnostic)
         case .progress(let progress): callbacks.progress(progress)
         case .done(let report): finish(report)
@@ -149,12 +149,12 @@ package actor GatewayDriver {
         timer?.task.cancel()
         timer = nil
         if current?.isKeepingConnection != true { (current, context) = (nil, nil) }
-        waiter?.resume(returning: report)
-        waiter = nil
+        pollContinuation?.resume(returning: report)
+        pollContinuation = nil
     }
 
     /// Schedules a tick at the deadline. An earlier timer is not replaced, because an extra tick has no effect.
-    private func arm(_ deadline: MonotonicInstant?) {
+    private func setTimer(_ deadline: MonotonicInstant?) {
         guard let deadline else { return }
         if let timer, timer.due <= deadline { return }
         timer?.task.cancel()

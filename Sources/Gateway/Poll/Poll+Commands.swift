@@ -63,7 +63,7 @@ extension Poll {
         }
     }
 
-    // MARK: - Answers of the link
+    // MARK: - Responses of the link
 
     mutating func write(_ bytes: [UInt8]) {
         guard let pair = state.session?.pair else { return }
@@ -146,7 +146,7 @@ extension Poll {
         return true
     }
 
-    // MARK: - Answers of the bottle
+    // MARK: - Responses of the bottle
 
     mutating func checkExchangeDeadline(_ session: Session, _ step: Session.Step, _ exchange: Exchange) throws {
         var exchange = exchange
@@ -189,7 +189,7 @@ extension Poll {
         guard let message = try? BottleMessage(decoding: frame) else {
             return try quarantine(frame.encoded, "a response that is not a sequence of entries")
         }
-        if frame.operation == .report { emit(.report) }
+        if frame.operation == .report { emit(.bottleReported) }
         recordValues(of: message)
         switch (state, message) {
         case (.connected(let session, .commanding(let step, var exchange)), _):

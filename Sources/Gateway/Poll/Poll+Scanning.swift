@@ -11,11 +11,11 @@ extension Poll {
         perform(.startScan)
     }
 
-    mutating func consider(_ advertisement: Advertisement) {
+    mutating func processAdvertisement(_ advertisement: Advertisement) {
         guard !nearbyPeers.rejected.contains(advertisement.peer) else { return }
         nearbyPeers.add(advertisement)
         guard options.job != .scan else { return recordInRange(advertisement) }
-        guard isWanted(advertisement) else { return }
+        guard shouldConnect(advertisement) else { return }
         lastAdvertisement = advertisement
         report.rssi = advertisement.rssi
         report.name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }
@@ -40,7 +40,7 @@ extension Poll {
 
     private static let maximumInRange = 32
 
-    private mutating func isWanted(_ advertisement: Advertisement) -> Bool {
+    private mutating func shouldConnect(_ advertisement: Advertisement) -> Bool {
         guard hasRadio else { return true }
         let isSelected =
             options.bottle.map {
@@ -66,7 +66,7 @@ extension Poll {
         let seconds = Int((startedAt?.now.duration(to: now) ?? limits.scan) / .seconds(1))
         var facts = ["scanned for \(options.bottle ?? "a WaterH bottle") on \(linkName) for \(seconds) s"]
         if hasRadio { facts.append(nearbyPeers.summary(limit: 6)) }
-        if let remark = nearbyPeers.scanWarning { facts.append(remark) }
+        if let warning = nearbyPeers.scanWarning { facts.append(warning) }
         return LinkError(
             .notFound,
             "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(otherBottlesText)",
@@ -90,8 +90,8 @@ extension Poll {
         }
     }
 
-    /// Records a remark of the link. If the scan finds no bottle, the message contains the remark.
-    mutating func remark(_ sentence: String) {
+    /// Records a warning of the link. If the scan finds no bottle, the message contains the warning.
+    mutating func recordLinkWarning(_ sentence: String) {
         guard case .scanning = state else { return addDiagnostic(.warning, sentence) }
         nearbyPeers.scanWarning = sentence
         addDiagnostic(.info, sentence)

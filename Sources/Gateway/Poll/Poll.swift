@@ -163,12 +163,12 @@ package struct Poll: Sendable {
 
     private mutating func process(_ event: CentralEvent) throws {
         switch (state, event) {
-        case (_, .warning(let sentence)): remark(sentence)
+        case (_, .warning(let sentence)): recordLinkWarning(sentence)
         case (.scanning, .unavailable(let error)), (.connecting, .unavailable(let error)),
             (.recovering, .unavailable(let error)):
             fail(error)
         case (.disconnecting(let next, _), .unavailable), (.disconnecting(let next, _), .disconnected): proceed(next)
-        case (.scanning, .advertised(let advertisement)): consider(advertisement)
+        case (.scanning, .advertised(let advertisement)): processAdvertisement(advertisement)
         case (.scanning, .scanFailed(let error)): fail(error)
         case (.connecting(let wanted, _), .connected(let peer, let mtu)) where wanted == peer: open(peer, mtu: mtu)
         case (.connecting, .connectFailed(let error)), (.connecting, .disconnected(let error?)): fail(error)

@@ -21,7 +21,7 @@ package enum PollEffect: Hashable, Sendable {
     /// Reports the entries that were appended to the journal, each with its outcome.
     case journaled([JournalEntry], [JournalOutcome])
     /// Reports a frame that the bottle sent without a request.
-    case report
+    case bottleReported
     case diagnostic(Diagnostic)
     case progress(PollProgress)
     case done(PollReport)

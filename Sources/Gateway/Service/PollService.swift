@@ -126,7 +126,7 @@ package actor PollService {
     }
 
     package func bottleReported() {
-        _ = machine.handle(.liveReport, at: clock.now())
+        _ = machine.handle(.bottleReported, at: clock.now())
         wake()
     }
 
@@ -155,7 +155,7 @@ package actor PollService {
         var effects = first
         while !effects.isEmpty {
             switch effects.removeFirst() {
-            case .log(let news): await dependencies.log(news)
+            case .log(let message): await dependencies.log(message)
             case .disconnect: await disconnect()
             case .poll(let plan, let history, let keeps):
                 let report = await poll(plan, history, keeps)

@@ -89,7 +89,7 @@ extension ServiceMachine {
                 byInterval, ended.advanced(by: needsQuickReads ? HoldTimes.watchedInterval : HoldTimes.usualInterval))
         }
         let start = max(ended, bottle.hold.lostAt ?? ended)
-        let isShared = kept.map { kept in bottles.contains { $0.plan.id == kept.id && $0.isWanted(now) } } ?? false
+        let isShared = kept.map { kept in bottles.contains { $0.plan.id == kept.id && $0.mustHold(now) } } ?? false
         let end =
             switch (isShared, bottle.failure == nil) {
             case (true, true): start.advanced(by: HoldTimes.sharedConnection)
@@ -109,7 +109,7 @@ extension ServiceMachine {
     }
 
     mutating func disconnect(_ now: MonotonicInstant) {
-        if let kept, let index = bottles.firstIndex(where: { $0.plan.id == kept.id }), bottles[index].isWanted(now) {
+        if let kept, let index = bottles.firstIndex(where: { $0.plan.id == kept.id }), bottles[index].mustHold(now) {
             bottles[index].hold.disconnectedUntil = now.advanced(by: HoldTimes.phonePause)
         }
         (kept, reportedAt) = (nil, nil)
@@ -149,5 +149,5 @@ extension ServiceMachine {
 }
 
 extension ServiceMachine.BottleState {
-    func isWanted(_ now: MonotonicInstant) -> Bool { hold.holdRequest.map { $0.until > now } ?? false }
+    func mustHold(_ now: MonotonicInstant) -> Bool { hold.holdRequest.map { $0.until > now } ?? false }
 }

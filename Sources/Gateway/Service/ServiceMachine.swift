@@ -15,7 +15,7 @@ package struct ServiceMachine: Sendable {
         case plans([ScheduledBottle])
         /// Requests an immediate poll of a bottle, or with `nil` of every bottle.
         case pollNow(BottlePlan.ID?)
-        case liveReport
+        case bottleReported
         case connectionLost
         /// Reports the end of a poll. It starts no other poll.
         case pollOver(PollReport)
@@ -105,7 +105,7 @@ package struct ServiceMachine: Sendable {
             if let next = startNextPoll(now) { effects.append(next) }
         case .pollNow(let id):
             for index in bottles.indices where id == nil || bottles[index].plan.id == id { requestPoll(index, now) }
-        case .liveReport:
+        case .bottleReported:
             if kept != nil || polling != nil { reportedAt = reportedAt ?? now }
         case .connectionLost:
             if polling == nil { loseConnection(now) }
@@ -169,12 +169,12 @@ package struct ServiceMachine: Sendable {
             return [.log(.failed(bottles[index].plan, failure, isNew: failure.kind != before))]
         }
         bottles[index].failure = nil
-        var news: [Effect] = []
+        var messages: [Effect] = []
         let plan = bottles[index].plan
-        if report.isAdopted { news.append(.log(.adopted(plan, report))) }
-        if before != nil { news.append(.log(.respondsAgain(plan))) }
-        if report.received > 0 || report.undecodable > 0 { news.append(.log(.receivedRecords(plan, report))) }
-        return news
+        if report.isAdopted { messages.append(.log(.adopted(plan, report))) }
+        if before != nil { messages.append(.log(.respondsAgain(plan))) }
+        if report.received > 0 || report.undecodable > 0 { messages.append(.log(.receivedRecords(plan, report))) }
+        return messages
     }
 
     private mutating func startNextPoll(_ now: MonotonicInstant) -> Effect? {
@@ -186,7 +186,7 @@ package struct ServiceMachine: Sendable {
         polling = bottles[first].plan.id
         bottles[first].requestedSince = nil
         beginPoll(first)
-        return .poll(bottles[first].plan, bottles[first].history, keeps: bottles[first].isWanted(now))
+        return .poll(bottles[first].plan, bottles[first].history, keeps: bottles[first].mustHold(now))
     }
 }
 
