@@ -18,8 +18,8 @@ actor ServiceStore {
     private let viewers: ActiveViewers
     private let now: @Sendable () -> MonotonicInstant
     private var settingsError: String?
-    private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
-    private var plans: [BottlePlan] = []
+    private var problems: [PollTarget.ID: PollFailure.Kind] = [:]
+    private var targets: [PollTarget] = []
     private var ownBottles: [AdoptedBottle] = []
     private var isMissingLogged = false
     /// Whether a poll has ended since the service started, or the service has no bottle to poll.
@@ -62,13 +62,13 @@ actor ServiceStore {
         if let found = try? provider.tracker().adoptedBottles() { ownBottles = found }
         // A capture is not a bottle of the store.
         let ownBottles = isRecording ? [] : ownBottles
-        plans = BottlePlan.plans(
+        targets = PollTarget.all(
             selectedBottles: plan.bottles.compactMap { AdoptedBottle.resolvingAlias($0, among: ownBottles) },
             ownBottles: ownBottles, adoptsFirst: !plan.hasNeighbours)
-        logAdoption(isMissing: plans.isEmpty)
-        if plans.isEmpty { isFirstPollOver = true }
+        logAdoption(isMissing: targets.isEmpty)
+        if targets.isEmpty { isFirstPollOver = true }
         let interval = try? provider.tracker().pollSchedule()
-        return plans.map { ScheduledBottle($0, interval: interval, holdRequest: holdRequest($0, interval)) }
+        return targets.map { ScheduledBottle($0, interval: interval, holdRequest: holdRequest($0, interval)) }
     }
 
     private func logAdoption(isMissing: Bool) {
@@ -93,7 +93,7 @@ actor ServiceStore {
     func bottlesElsewhere() -> Set<String> { Adoption.bottlesOfOtherServices(than: provider.store.path) }
 
     /// The request to keep the bottle's connection after a poll, by the setting `bottle.hold`.
-    private func holdRequest(_ bottle: BottlePlan, _ interval: PollSchedule?) -> HoldRequest? {
+    private func holdRequest(_ bottle: PollTarget, _ interval: PollSchedule?) -> HoldRequest? {
         let own = bottle.ownBottles.count == 1 ? bottle.ownBottles[0].settings : nil
         guard !isRecording, (own?.mode ?? (try? provider.store.settings().bottle.mode)) != .share,
             let hold = own?.hold ?? (try? provider.store.settings().bottle.hold)
@@ -102,7 +102,7 @@ actor ServiceStore {
     }
 
     /// The poll options; `nil` if the store cannot be read, because a poll could empty another person's bottle.
-    func options(_ bottle: BottlePlan) async -> PollOptions? {
+    func options(_ bottle: PollTarget) async -> PollOptions? {
         reread()
         logContext.begin(bottle.name)
         guard var options = try? await provider.pollOptions(dialect: plan.dialect) else { return nil }
@@ -119,9 +119,9 @@ actor ServiceStore {
     func afterPoll(_ report: PollReport, _ options: PollOptions) {
         isFirstPollOver = true
         // A failure counts as a connection problem only if the polls of all bottles fail.
-        let id = plans.first { $0.ownBottles == options.ownBottles && $0.selectedBottle == options.bottle }?.id ?? ""
+        let id = targets.first { $0.ownBottles == options.ownBottles && $0.selectedBottle == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
-        let isConclusive = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
+        let isConclusive = report.failure == nil || targets.allSatisfy { problems[$0.id] != nil }
         let (log, metadata) = (log, logContext.metadata())
         provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
             report, isLive: isConclusive && !isRecording)

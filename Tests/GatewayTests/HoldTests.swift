@@ -5,8 +5,8 @@ import TrackerCore
 
 @testable import Gateway
 
-private let one = BottlePlan(id: "A4:C1:38:00:00:01", ownBottles: [AdoptedBottle(identities: ["A4:C1:38:00:00:01"])])
-private let two = BottlePlan(id: "A4:C1:38:00:00:02", ownBottles: [AdoptedBottle(identities: ["A4:C1:38:00:00:02"])])
+private let one = PollTarget(id: "A4:C1:38:00:00:01", ownBottles: [AdoptedBottle(identities: ["A4:C1:38:00:00:01"])])
+private let two = PollTarget(id: "A4:C1:38:00:00:02", ownBottles: [AdoptedBottle(identities: ["A4:C1:38:00:00:02"])])
 
 private func at(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: Int64((seconds * 1e9).rounded()))
@@ -14,26 +14,26 @@ private func at(_ seconds: Double) -> MonotonicInstant {
 
 /// A service in simulated time, with bottles whose polls take a second, and viewers.
 private struct Shelf {
-    var machine = ServiceMachine()
+    var scheduler = PollScheduler()
     var now = 0.0
-    let plans: [BottlePlan]
+    let plans: [PollTarget]
     var interval = PollSchedule.every(seconds: 600)
     /// The time ranges with a viewer, by bottle.
-    var watched: [BottlePlan.ID: ClosedRange<Double>] = [:]
+    var watched: [PollTarget.ID: ClosedRange<Double>] = [:]
     var isAlways = false
-    var absent: Set<BottlePlan.ID> = []
+    var absent: Set<PollTarget.ID> = []
     /// Times of drinks in seconds, and whether the bottle notifies them.
     var sips: [Double] = []
     var isReporting = true
     var losses: [Double] = []
 
-    private(set) var polls: [(at: Double, id: BottlePlan.ID)] = []
+    private(set) var polls: [(at: Double, id: PollTarget.ID)] = []
     private(set) var disconnect: [Double] = []
     private(set) var seen: [Double] = []
     private var reported = -1.0
 
     /// - Parameter viewers: the time range in which each bottle has a viewer.
-    init(_ plans: [BottlePlan] = [one], viewers: ClosedRange<Double>? = nil) {
+    init(_ plans: [PollTarget] = [one], viewers: ClosedRange<Double>? = nil) {
         self.plans = plans
         for plan in plans { watched[plan.id] = viewers }
     }
@@ -42,11 +42,11 @@ private struct Shelf {
         while now < end {
             for sip in sips where isReporting && sip <= now && sip > reported {
                 reported = sip
-                _ = machine.handle(.bottleReported, at: at(now))
+                _ = scheduler.handle(.bottleReported, at: at(now))
             }
             if let loss = losses.first, loss <= now {
                 losses.removeFirst()
-                _ = machine.handle(.connectionLost, at: at(now))
+                _ = scheduler.handle(.connectionLost, at: at(now))
             }
             let days = plans.map { plan in
                 var until: MonotonicInstant?
@@ -57,7 +57,7 @@ private struct Shelf {
                     isAlways ? .always : .watching, viewers: until, interval: interval, now: at(now))
                 return ScheduledBottle(plan, interval: interval, holdRequest: holdRequest)
             }
-            for effect in machine.handle(.plans(days), at: at(now)) {
+            for effect in scheduler.handle(.setBottles(days), at: at(now)) {
                 switch effect {
                 case .disconnect: disconnect.append(now)
                 case .log: break
@@ -70,18 +70,18 @@ private struct Shelf {
                     report.new = fresh.count
                     seen += fresh.map { now - $0 }
                     sips.removeAll { fresh.contains($0) }
-                    _ = machine.handle(.pollOver(report), at: at(now))
+                    _ = scheduler.handle(.pollOver(report), at: at(now))
                 }
             }
             let events = [
-                machine.nextDeadline.map { Double($0.nanoseconds) / 1e9 }, sips.first { $0 > now },
+                scheduler.nextDeadline.map { Double($0.nanoseconds) / 1e9 }, sips.first { $0 > now },
                 losses.first { $0 > now }, watched.values.map(\.lowerBound).filter { $0 > now }.min(),
             ]
             now = max(now, min(end, events.compactMap { $0 }.min() ?? end))
         }
     }
 
-    func polls(of plan: BottlePlan, from start: Double = 0, to end: Double = .infinity) -> [Double] {
+    func polls(of plan: PollTarget, from start: Double = 0, to end: Double = .infinity) -> [Double] {
         polls.filter { $0.id == plan.id && (start...end).contains($0.at) }.map(\.at)
     }
 }
@@ -91,13 +91,13 @@ private struct Shelf {
     @Test func `without viewers the bottle is disconnected after each poll`() {
         var shelf = Shelf()
         shelf.run(until: 1300)
-        #expect(shelf.polls(of: one).count == 3 && shelf.disconnect.isEmpty && !shelf.machine.isKeepingConnection)
+        #expect(shelf.polls(of: one).count == 3 && shelf.disconnect.isEmpty && !shelf.scheduler.isKeepingConnection)
     }
 
     @Test func `a new viewer starts a poll at once`() {
         var shelf = Shelf(viewers: 100...130)
         shelf.run(until: 105)
-        #expect(shelf.polls(of: one) == [0, 100] && shelf.machine.isKeepingConnection)
+        #expect(shelf.polls(of: one) == [0, 100] && shelf.scheduler.isKeepingConnection)
     }
 
     @Test func `the bottle is disconnected a minute after the last viewer`() {
@@ -130,7 +130,7 @@ private struct Shelf {
         var shelf = Shelf(viewers: 100...200)
         shelf.run(until: 110)
         for second in 110..<200 {
-            _ = shelf.machine.handle(.bottleReported, at: at(Double(second)))
+            _ = shelf.scheduler.handle(.bottleReported, at: at(Double(second)))
             shelf.run(until: Double(second + 1))
         }
         #expect((15...30).contains(shelf.polls(of: one, from: 110, to: 200).count), "\(shelf.polls.count)")
@@ -148,10 +148,10 @@ private struct Shelf {
     @Test func `a requested poll runs during the pause for the phone`() {
         var shelf = Shelf(viewers: 0...2000)
         shelf.run(until: 305)
-        #expect(!shelf.machine.isKeepingConnection)
-        _ = shelf.machine.handle(.pollNow(nil), at: at(shelf.now))
+        #expect(!shelf.scheduler.isKeepingConnection)
+        _ = shelf.scheduler.handle(.pollNow(nil), at: at(shelf.now))
         shelf.run(until: 307)
-        #expect(shelf.machine.isKeepingConnection)
+        #expect(shelf.scheduler.isKeepingConnection)
     }
 
     @Test func `a lost connection is reopened with growing pauses`() {
@@ -199,11 +199,11 @@ private struct Shelf {
         shelf.isAlways = true
         shelf.sips = [120]
         shelf.run(until: 250)
-        #expect(shelf.machine.isKeepingConnection && shelf.seen.allSatisfy { $0 < 1.2 })
+        #expect(shelf.scheduler.isKeepingConnection && shelf.seen.allSatisfy { $0 < 1.2 })
         #expect(shelf.polls(of: one).count < 8, "\(shelf.polls)")
         shelf.interval = .resting(seconds: 20_000)
         shelf.run(until: 1000)
-        #expect(!shelf.machine.isKeepingConnection)
+        #expect(!shelf.scheduler.isKeepingConnection)
     }
 
     @Test func `the hold setting never keeps no connection, even with a viewer`() {

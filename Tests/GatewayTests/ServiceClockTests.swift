@@ -35,7 +35,7 @@ import TrackerCore
         let moments = Mutex<[Double]>([])
         let (stream, done) = AsyncStream.makeStream(of: Void.self)
         let surroundings = PollService.Dependencies(
-            loadBottles: { [ScheduledBottle(BottlePlan(id: "b1"), interval: .every(seconds: 600))] },
+            loadBottles: { [ScheduledBottle(PollTarget(id: "b1"), interval: .every(seconds: 600))] },
             options: { _ in PollOptions(zone: .utc) },
             poll: { _ in
                 let seen = moments.withLock { moments in
@@ -60,7 +60,7 @@ import TrackerCore
         let service = PollService(
             PollService.Dependencies(
                 loadBottles: {
-                    BottlePlan.plans(selectedBottles: [], ownBottles: polls.withLock { $0 } == 0 ? [] : red).map {
+                    PollTarget.all(selectedBottles: [], ownBottles: polls.withLock { $0 } == 0 ? [] : red).map {
                         ScheduledBottle($0, interval: .every(seconds: 600))
                     }
                 },

@@ -1,7 +1,7 @@
 import Bluetooth
 import TrackerCore
 
-/// Polls the bottles of one adapter until its task is cancelled: executes the effects of `ServiceMachine`.
+/// Polls the bottles of one adapter until its task is cancelled: executes the effects of `PollScheduler`.
 package actor PollService {
     /// The dependencies of the service. All but `poll` must return within seconds.
     package struct Dependencies: Sendable {
@@ -9,7 +9,7 @@ package actor PollService {
         package var loadBottles: @Sendable () async -> [ScheduledBottle]
         /// Returns the options for a poll of this bottle; `nil` if the store cannot be read. Then the service does not
         /// poll.
-        package var options: @Sendable (BottlePlan) async -> PollOptions?
+        package var options: @Sendable (PollTarget) async -> PollOptions?
         /// Performs one poll. Polls of one service never overlap.
         package var poll: @Sendable (PollOptions) async -> PollReport
         package var isConnected: @Sendable () async -> Bool
@@ -21,7 +21,7 @@ package actor PollService {
 
         package init(
             loadBottles: @escaping @Sendable () async -> [ScheduledBottle],
-            options: @escaping @Sendable (BottlePlan) async -> PollOptions?,
+            options: @escaping @Sendable (PollTarget) async -> PollOptions?,
             poll: @escaping @Sendable (PollOptions) async -> PollReport,
             isConnected: @escaping @Sendable () async -> Bool = { false },
             isPollOnTime: @escaping @Sendable (Duration) async -> Bool = { _ in true },
@@ -45,7 +45,7 @@ package actor PollService {
 
     private let dependencies: Dependencies
     private let clock: DriverClock
-    private var machine = ServiceMachine()
+    private var scheduler = PollScheduler()
     private var pause: Task<Void, Never>?
     private var pauseDeadline: MonotonicInstant?
     private var isPollRequested = false
@@ -72,17 +72,18 @@ package actor PollService {
                 wall = WallClock(clock)
                 isPollRequested = true
             }
-            // Handle the request first: in the new plans, a bottle that was just adopted has another ID.
-            if isPollRequested { _ = machine.handle(.pollNow(nil), at: clock.now()) }
+            // Handle the request first: among the new targets, a bottle that was just adopted has another ID.
+            if isPollRequested { _ = scheduler.handle(.pollNow(nil), at: clock.now()) }
             isPollRequested = false
-            await perform(machine.handle(.plans(bottles), at: clock.now()))
-            if !isPollRequested, !isCheckRequested, jobs.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline
+            await perform(scheduler.handle(.setBottles(bottles), at: clock.now()))
+            if !isPollRequested, !isCheckRequested, jobs.isEmpty, !Task.isCancelled,
+                let deadline = scheduler.nextDeadline
             {
                 await waitUntil(deadline, wall)
             }
         }
         isOver = true
-        if machine.isKeepingConnection { await disconnect() }
+        if scheduler.isKeepingConnection { await disconnect() }
         for job in jobs { job.done.resume(returning: Self.busyReport) }
         jobs = []
     }
@@ -97,14 +98,14 @@ package actor PollService {
     }
 
     /// The time until the next poll; `nil` during a poll, and without a bottle.
-    package var untilNextPoll: Duration? { machine.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
+    package var untilNextPoll: Duration? { scheduler.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
 
     private func runJobs() async {
         while !jobs.isEmpty, !Task.isCancelled {
             var job = jobs.removeFirst()
-            job.options.keepsConnection = machine.isKeepingConnection
+            job.options.keepsConnection = scheduler.isKeepingConnection
             let report = await dependencies.poll(job.options)
-            _ = machine.handle(.jobOver(report), at: clock.now())
+            _ = scheduler.handle(.jobOver(report), at: clock.now())
             job.done.resume(returning: report)
         }
     }
@@ -126,13 +127,13 @@ package actor PollService {
     }
 
     package func bottleReported() {
-        _ = machine.handle(.bottleReported, at: clock.now())
+        _ = scheduler.handle(.bottleReported, at: clock.now())
         wake()
     }
 
     package func connectionLost() async {
         guard await !dependencies.isConnected() else { return }
-        _ = machine.handle(.connectionLost, at: clock.now())
+        _ = scheduler.handle(.connectionLost, at: clock.now())
         wake()
     }
 
@@ -151,28 +152,28 @@ package actor PollService {
         return await dependencies.isPollOnTime(Self.grace)
     }
 
-    private func perform(_ first: [ServiceMachine.Effect]) async {
+    private func perform(_ first: [PollScheduler.Effect]) async {
         var effects = first
         while !effects.isEmpty {
             switch effects.removeFirst() {
             case .log(let message): await dependencies.log(message)
             case .disconnect: await disconnect()
-            case .poll(let plan, let history, let keeps):
-                let report = await poll(plan, history, keeps)
-                if Task.isCancelled { _ = machine.handle(.stop, at: clock.now()) }
-                effects += machine.handle(.pollOver(report), at: clock.now())
+            case .poll(let target, let history, let keeps):
+                let report = await poll(target, history, keeps)
+                if Task.isCancelled { _ = scheduler.handle(.stop, at: clock.now()) }
+                effects += scheduler.handle(.pollOver(report), at: clock.now())
             }
         }
     }
 
-    private func poll(_ plan: BottlePlan, _ history: PollHistory, _ keeps: Bool) async -> PollReport {
-        guard var options = await dependencies.options(plan) else {
+    private func poll(_ target: PollTarget, _ history: PollHistory, _ keeps: Bool) async -> PollReport {
+        guard var options = await dependencies.options(target) else {
             var report = PollReport(
                 failure: PollFailure(.cannotStore, "the store cannot be read.", code: "storeCannotBeRead"))
             report.history = history
             return report
         }
-        plan.apply(to: &options)
+        target.apply(to: &options)
         options.history = history
         options.keepsConnection = keeps
         let report = await dependencies.poll(options)

@@ -8,13 +8,13 @@ import TrackerCore
 /// the user requests a poll. The bottle that has been due longest is polled first, so it waits for at most one poll of
 /// each other bottle. A connection with a `HoldRequest` is kept after a poll; a report of the bottle then starts a
 /// poll.
-package struct ServiceMachine: Sendable {
+package struct PollScheduler: Sendable {
     package enum Event: Sendable {
         /// Sets the bottles and their poll intervals, and starts the next poll if one is due. The caller must send it
         /// at `nextDeadline`, and may send it at any time.
-        case plans([ScheduledBottle])
+        case setBottles([ScheduledBottle])
         /// Requests an immediate poll of a bottle, or with `nil` of every bottle.
-        case pollNow(BottlePlan.ID?)
+        case pollNow(PollTarget.ID?)
         case bottleReported
         case connectionLost
         /// Reports the end of a poll. It starts no other poll.
@@ -26,16 +26,17 @@ package struct ServiceMachine: Sendable {
     package enum Effect: Sendable {
         /// Polls a bottle. If `keeps` is true, the connection is kept afterwards. The caller must send one `pollOver`;
         /// no other poll starts before it.
-        case poll(BottlePlan, PollHistory, keeps: Bool)
+        case poll(PollTarget, PollHistory, keeps: Bool)
         case disconnect
         case log(ServiceMessage)
     }
 
     /// The schedule and the last results of a bottle.
     struct BottleState {
-        var plan: BottlePlan
+        var target: PollTarget
         var interval: PollSchedule?
-        var planTime: MonotonicInstant
+        /// The time at which the interval was set; before the first poll, the time at which the bottle was added.
+        var intervalSetAt: MonotonicInstant
         /// The time of a request for an immediate poll.
         var requestedSince: MonotonicInstant?
         var lastEnded: MonotonicInstant?
@@ -48,17 +49,17 @@ package struct ServiceMachine: Sendable {
         /// The time at which the bottle is due by its poll interval.
         var dueByInterval: MonotonicInstant {
             // Poll once when the service starts, also outside drinking hours, to show that it works (tracker spec A7).
-            guard let lastEnded else { return planTime }
-            if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.fallbackInterval) }
+            guard let lastEnded else { return intervalSetAt }
+            if failure == .cannotStore { return lastEnded.advanced(by: PollScheduler.fallbackInterval) }
             switch interval {
             case .every(let seconds): return lastEnded.advanced(by: .seconds(seconds))
-            case .resting(let seconds): return planTime.advanced(by: .seconds(seconds))
-            case nil: return lastEnded.advanced(by: ServiceMachine.fallbackInterval)
+            case .resting(let seconds): return intervalSetAt.advanced(by: .seconds(seconds))
+            case nil: return lastEnded.advanced(by: PollScheduler.fallbackInterval)
             }
         }
 
         /// The end of the bottle's last poll; without a poll, the time at which the first one was due.
-        var waitingSince: MonotonicInstant { lastEnded ?? planTime }
+        var waitingSince: MonotonicInstant { lastEnded ?? intervalSetAt }
     }
 
     /// The poll interval of a bottle if its own is unknown, or if its drinks cannot be stored.
@@ -68,18 +69,18 @@ package struct ServiceMachine: Sendable {
 
     var bottles: [BottleState] = []
     /// The bottle of the kept connection, and its start.
-    var kept: (id: BottlePlan.ID, since: MonotonicInstant)?
+    var kept: (id: PollTarget.ID, since: MonotonicInstant)?
     /// The time at which the connected bottle sent its first report since the last poll.
     var reportedAt: MonotonicInstant?
     /// Whether the current poll was caused by a report of the bottle.
     var isCausedByReport = false
-    private var polling: BottlePlan.ID?
+    private var polling: PollTarget.ID?
     var updatedAt: MonotonicInstant?
     private var isStopped = false
 
     package init() {}
 
-    /// The time at which the caller must send `plans`; `nil` during a poll, and after `stop`.
+    /// The time at which the caller must send `setBottles`; `nil` during a poll, and after `stop`.
     package var nextDeadline: MonotonicInstant? {
         guard polling == nil, !isStopped else { return nil }
         let nextUpdate = updatedAt?.advanced(by: Self.updateInterval)
@@ -96,7 +97,7 @@ package struct ServiceMachine: Sendable {
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         var effects: [Effect] = []
         switch event {
-        case .plans(let scheduled):
+        case .setBottles(let scheduled):
             update(scheduled, now)
             if let due = disconnectDue, due <= now, polling == nil {
                 disconnect(now)
@@ -104,7 +105,7 @@ package struct ServiceMachine: Sendable {
             }
             if let next = startNextPoll(now) { effects.append(next) }
         case .pollNow(let id):
-            for index in bottles.indices where id == nil || bottles[index].plan.id == id { requestPoll(index, now) }
+            for index in bottles.indices where id == nil || bottles[index].target.id == id { requestPoll(index, now) }
         case .bottleReported:
             if kept != nil || polling != nil { reportedAt = reportedAt ?? now }
         case .connectionLost:
@@ -123,20 +124,20 @@ package struct ServiceMachine: Sendable {
         updatedAt = now
         let before = bottles
         bottles = scheduled.map { bottleSchedule in
-            let plan = bottleSchedule.plan
-            // A bottle that was just adopted was polled under the plan of the first bottle that responds.
+            let target = bottleSchedule.target
+            // A bottle that was just adopted was polled under the target of the first bottle that responds.
             let known =
-                before.first { $0.plan.id == plan.id }
+                before.first { $0.target.id == target.id }
                 ?? before.first { old in
-                    old.lastIdentity.map(plan.has) == true && !scheduled.contains { $0.plan.id == old.plan.id }
+                    old.lastIdentity.map(target.has) == true && !scheduled.contains { $0.target.id == old.target.id }
                 }
-            if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
-            var bottle = known ?? BottleState(plan: plan, planTime: now)
-            bottle.plan = plan
+            if let known, known.target.id != target.id, kept?.id == known.target.id { kept?.id = target.id }
+            var bottle = known ?? BottleState(target: target, intervalSetAt: now)
+            bottle.target = target
             bottle.interval = bottleSchedule.interval
             bottle.hold.update(bottleSchedule.holdRequest)
-            // A bottle without a poll has been due since its plan was added.
-            if bottle.lastEnded != nil { bottle.planTime = now }
+            // A bottle without a poll has been due since its target was added.
+            if bottle.lastEnded != nil { bottle.intervalSetAt = now }
             return bottle
         }
     }
@@ -144,7 +145,7 @@ package struct ServiceMachine: Sendable {
     private mutating func requestPoll(_ index: Int, _ now: MonotonicInstant) {
         guard bottles[index].requestedSince == nil else { return }
         // A due bottle keeps its position. A bottle that is being polled is requested again from now on.
-        bottles[index].requestedSince = bottles[index].plan.id == polling ? now : min(now, due(bottles[index]))
+        bottles[index].requestedSince = bottles[index].target.id == polling ? now : min(now, due(bottles[index]))
     }
 
     /// Handles the end of a poll. A request during the poll starts another one, because this one can have missed its
@@ -152,7 +153,7 @@ package struct ServiceMachine: Sendable {
     private mutating func finishPoll(_ report: PollReport, _ now: MonotonicInstant) -> [Effect] {
         guard let id = polling else { return [] }
         polling = nil
-        guard let index = bottles.firstIndex(where: { $0.plan.id == id }) else {
+        guard let index = bottles.firstIndex(where: { $0.target.id == id }) else {
             kept = report.isConnected ? (id, now) : nil
             return []
         }
@@ -166,14 +167,14 @@ package struct ServiceMachine: Sendable {
         if let failure = report.failure {
             guard failure.kind != .interrupted else { return [] }
             bottles[index].failure = failure.kind
-            return [.log(.failed(bottles[index].plan, failure, isNew: failure.kind != before))]
+            return [.log(.failed(bottles[index].target, failure, isNew: failure.kind != before))]
         }
         bottles[index].failure = nil
         var messages: [Effect] = []
-        let plan = bottles[index].plan
-        if report.isAdopted { messages.append(.log(.adopted(plan, report))) }
-        if before != nil { messages.append(.log(.respondsAgain(plan))) }
-        if report.received > 0 || report.undecodable > 0 { messages.append(.log(.receivedRecords(plan, report))) }
+        let target = bottles[index].target
+        if report.isAdopted { messages.append(.log(.adopted(target, report))) }
+        if before != nil { messages.append(.log(.respondsAgain(target))) }
+        if report.received > 0 || report.undecodable > 0 { messages.append(.log(.receivedRecords(target, report))) }
         return messages
     }
 
@@ -183,27 +184,20 @@ package struct ServiceMachine: Sendable {
             (due(bottles[left]), bottles[left].waitingSince) < (due(bottles[right]), bottles[right].waitingSince)
         }
         guard let first else { return nil }
-        polling = bottles[first].plan.id
+        polling = bottles[first].target.id
         bottles[first].requestedSince = nil
         beginPoll(first)
-        return .poll(bottles[first].plan, bottles[first].history, keeps: bottles[first].mustHold(now))
+        return .poll(bottles[first].target, bottles[first].history, keeps: bottles[first].mustHold(now))
     }
 }
 
 /// A message of the service for its log.
 package enum ServiceMessage: Sendable {
     /// A poll failed. `isNew` is true if the cause differs from that of the previous failure.
-    case failed(BottlePlan, PollFailure, isNew: Bool)
+    case failed(PollTarget, PollFailure, isNew: Bool)
     /// The bottle responds again after failures.
-    case respondsAgain(BottlePlan)
+    case respondsAgain(PollTarget)
     /// An empty store has adopted its first bottle.
-    case adopted(BottlePlan, PollReport)
-    case receivedRecords(BottlePlan, PollReport)
-
-    package var plan: BottlePlan {
-        switch self {
-        case .failed(let plan, _, _), .respondsAgain(let plan), .adopted(let plan, _), .receivedRecords(let plan, _):
-            plan
-        }
-    }
+    case adopted(PollTarget, PollReport)
+    case receivedRecords(PollTarget, PollReport)
 }

@@ -1,27 +1,27 @@
 package import TrackerCore
 
 /// A bottle that the service polls.
-package struct BottlePlan: Hashable, Sendable, Identifiable {
+package struct PollTarget: Hashable, Sendable, Identifiable {
     /// An identifier that is the same after a reload of the settings.
     package var id: String
-    /// The value of `PollOptions.bottle` for the polls of this plan.
+    /// The value of `PollOptions.bottle` for the polls of this target.
     package var selectedBottle: String?
-    /// The bottles that a poll of this plan may drain. If empty, the store adopts the first bottle that responds.
+    /// The bottles that a poll of this target may drain. If empty, the store adopts the first bottle that responds.
     package var ownBottles: [AdoptedBottle] = []
-    /// The store's other bottles, which have their own plans.
+    /// The store's other bottles, which have their own all.
     package var otherBottles: [AdoptedBottle] = []
 
-    /// The plans for the bottles that the user named, else for the adopted ones, else for the first that responds.
+    /// The all for the bottles that the user named, else for the adopted ones, else for the first that responds.
     /// - Parameter adoptsFirst: whether a store without a bottle adopts the first bottle that responds.
-    package static func plans(
+    package static func all(
         selectedBottles: [String], ownBottles: [AdoptedBottle], adoptsFirst: Bool = true
-    ) -> [BottlePlan] {
+    ) -> [PollTarget] {
         if !selectedBottles.isEmpty {
-            return selectedBottles.map { BottlePlan(id: $0, selectedBottle: $0, ownBottles: ownBottles) }
+            return selectedBottles.map { PollTarget(id: $0, selectedBottle: $0, ownBottles: ownBottles) }
         }
-        guard !ownBottles.isEmpty else { return adoptsFirst ? [BottlePlan(id: anyBottle)] : [] }
+        guard !ownBottles.isEmpty else { return adoptsFirst ? [PollTarget(id: anyBottle)] : [] }
         return ownBottles.map { bottle in
-            BottlePlan(
+            PollTarget(
                 id: bottle.identities.min() ?? bottle.aliases.min() ?? anyBottle, ownBottles: [bottle],
                 otherBottles: ownBottles.filter { $0 != bottle })
         }
@@ -44,14 +44,14 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     func has(_ identity: String) -> Bool { ownBottles.contains { $0.identities.contains(identity) } }
 }
 
-/// A plan with its current poll interval, and the request to keep its connection.
+/// A target with its current poll interval, and the request to keep its connection.
 package struct ScheduledBottle: Sendable {
-    package var plan: BottlePlan
+    package var target: PollTarget
     package var interval: PollSchedule?
     package var holdRequest: HoldRequest?
 
-    package init(_ plan: BottlePlan, interval: PollSchedule? = nil, holdRequest: HoldRequest? = nil) {
-        self.plan = plan
+    package init(_ target: PollTarget, interval: PollSchedule? = nil, holdRequest: HoldRequest? = nil) {
+        self.target = target
         self.interval = interval
         self.holdRequest = holdRequest
     }

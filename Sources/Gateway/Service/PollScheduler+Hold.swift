@@ -54,7 +54,7 @@ package enum HoldTimes {
 }
 
 // The kept connection: its deadline, its read interval, and the time of the next attempt.
-extension ServiceMachine {
+extension PollScheduler {
     /// The state of a bottle's kept connection over several polls.
     struct Hold {
         var holdRequest: HoldRequest?
@@ -79,7 +79,7 @@ extension ServiceMachine {
         guard let holdRequest = bottle.hold.holdRequest, let now = updatedAt, holdRequest.until > now else {
             return max(byInterval, bottle.hold.disconnectedUntil ?? byInterval)
         }
-        if kept?.id == bottle.plan.id {
+        if kept?.id == bottle.target.id {
             if let reportedAt {
                 return min(
                     byInterval, max(reportedAt, ended.advanced(by: HoldTimes.reportInterval(bottle.hold.emptyPolls))))
@@ -89,7 +89,7 @@ extension ServiceMachine {
                 byInterval, ended.advanced(by: needsQuickReads ? HoldTimes.watchedInterval : HoldTimes.usualInterval))
         }
         let start = max(ended, bottle.hold.lostAt ?? ended)
-        let isShared = kept.map { kept in bottles.contains { $0.plan.id == kept.id && $0.mustHold(now) } } ?? false
+        let isShared = kept.map { kept in bottles.contains { $0.target.id == kept.id && $0.mustHold(now) } } ?? false
         let end =
             switch (isShared, bottle.failure == nil) {
             case (true, true): start.advanced(by: HoldTimes.sharedConnection)
@@ -102,14 +102,14 @@ extension ServiceMachine {
 
     var disconnectDue: MonotonicInstant? {
         guard let kept else { return nil }
-        guard let holdRequest = bottles.first(where: { $0.plan.id == kept.id })?.hold.holdRequest else {
+        guard let holdRequest = bottles.first(where: { $0.target.id == kept.id })?.hold.holdRequest else {
             return kept.since
         }
         return min(holdRequest.until, kept.since.advanced(by: HoldTimes.maximum))
     }
 
     mutating func disconnect(_ now: MonotonicInstant) {
-        if let kept, let index = bottles.firstIndex(where: { $0.plan.id == kept.id }), bottles[index].mustHold(now) {
+        if let kept, let index = bottles.firstIndex(where: { $0.target.id == kept.id }), bottles[index].mustHold(now) {
             bottles[index].hold.disconnectedUntil = now.advanced(by: HoldTimes.phonePause)
         }
         (kept, reportedAt) = (nil, nil)
@@ -118,20 +118,20 @@ extension ServiceMachine {
     mutating func loseConnection(_ now: MonotonicInstant) {
         guard let lost = kept else { return }
         (kept, reportedAt) = (nil, nil)
-        guard let index = bottles.firstIndex(where: { $0.plan.id == lost.id }) else { return }
+        guard let index = bottles.firstIndex(where: { $0.target.id == lost.id }) else { return }
         bottles[index].hold.lostAt = now
         let isStable = lost.since.duration(to: now) >= HoldTimes.retryPauses.last
         bottles[index].hold.failures = isStable ? 0 : bottles[index].hold.failures + 1
     }
 
     mutating func beginPoll(_ index: Int) {
-        isCausedByReport = reportedAt != nil && kept?.id == bottles[index].plan.id
+        isCausedByReport = reportedAt != nil && kept?.id == bottles[index].target.id
         reportedAt = nil
         bottles[index].hold.disconnectedUntil = nil
     }
 
     mutating func recordConnection(_ index: Int, _ report: PollReport, _ now: MonotonicInstant) {
-        let id = bottles[index].plan.id
+        let id = bottles[index].target.id
         let wasKept = kept?.id == id
         if wasKept, report.new > 0 { bottles[index].hold.reportsDrinks = isCausedByReport }
         if report.new > 0 {
@@ -148,6 +148,6 @@ extension ServiceMachine {
     }
 }
 
-extension ServiceMachine.BottleState {
+extension PollScheduler.BottleState {
     func mustHold(_ now: MonotonicInstant) -> Bool { hold.holdRequest.map { $0.until > now } ?? false }
 }

@@ -5,103 +5,103 @@ import TrackerCore
 
 @testable import Gateway
 
-private func bottle(_ number: Int) -> BottlePlan {
+private func bottle(_ number: Int) -> PollTarget {
     let address = "A4:C1:38:00:00:0\(number)"
-    return BottlePlan(id: address, ownBottles: [AdoptedBottle(identities: [address])])
+    return PollTarget(id: address, ownBottles: [AdoptedBottle(identities: [address])])
 }
 
 private func at(_ seconds: Int64) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds))
 }
 
-private func plans(_ plans: [BottlePlan], _ interval: PollSchedule? = nil) -> ServiceMachine.Event {
-    .plans(plans.map { ScheduledBottle($0, interval: interval) })
+private func plans(_ plans: [PollTarget], _ interval: PollSchedule? = nil) -> PollScheduler.Event {
+    .setBottles(plans.map { ScheduledBottle($0, interval: interval) })
 }
 
-private func polled(_ effects: [ServiceMachine.Effect]) -> BottlePlan.ID? {
+private func polled(_ effects: [PollScheduler.Effect]) -> PollTarget.ID? {
     effects.compactMap { if case .poll(let plan, _, _) = $0 { plan.id } else { nil } }.first
 }
 
-private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
+private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
     effects.compactMap { if case .log(let message) = $0 { message } else { nil } }
 }
 
-@Suite struct ServiceMachineTests {
+@Suite struct PollSchedulerTests {
     @Test(arguments: [60.0, 120, 300, 600])
     func `a poll is due at the start and then after an interval`(interval: Double) {
-        var machine = ServiceMachine()
+        var scheduler = PollScheduler()
         let look = plans([bottle(1)], .every(seconds: interval))
-        #expect(polled(machine.handle(look, at: at(0))) == bottle(1).id)
-        #expect(machine.nextDeadline == nil, "Nothing is due while it is polled.")
-        #expect(polled(machine.handle(.pollOver(PollReport()), at: at(20))) == nil)
-        #expect(polled(machine.handle(look, at: at(20 + Int64(interval) - 1))) == nil)
-        #expect(machine.nextDeadline == at(20 + Int64(interval)))
-        #expect(polled(machine.handle(look, at: at(20 + Int64(interval)))) == bottle(1).id)
+        #expect(polled(scheduler.handle(look, at: at(0))) == bottle(1).id)
+        #expect(scheduler.nextDeadline == nil, "Nothing is due while it is polled.")
+        #expect(polled(scheduler.handle(.pollOver(PollReport()), at: at(20))) == nil)
+        #expect(polled(scheduler.handle(look, at: at(20 + Int64(interval) - 1))) == nil)
+        #expect(scheduler.nextDeadline == at(20 + Int64(interval)))
+        #expect(polled(scheduler.handle(look, at: at(20 + Int64(interval)))) == bottle(1).id)
     }
 
     @Test func `an idle bottle is polled when the drinking hours begin`() {
-        var machine = ServiceMachine()
-        _ = machine.handle(plans([bottle(1)]), at: at(0))
-        _ = machine.handle(.pollOver(PollReport()), at: at(10))
-        #expect(polled(machine.handle(plans([bottle(1)], .resting(seconds: 3600)), at: at(100))) == nil)
-        #expect(machine.nextDeadline == at(160), "the active hours are checked every minute")
-        #expect(polled(machine.handle(plans([bottle(1)], .resting(seconds: 0)), at: at(3700))) == bottle(1).id)
+        var scheduler = PollScheduler()
+        _ = scheduler.handle(plans([bottle(1)]), at: at(0))
+        _ = scheduler.handle(.pollOver(PollReport()), at: at(10))
+        #expect(polled(scheduler.handle(plans([bottle(1)], .resting(seconds: 3600)), at: at(100))) == nil)
+        #expect(scheduler.nextDeadline == at(160), "the active hours are checked every minute")
+        #expect(polled(scheduler.handle(plans([bottle(1)], .resting(seconds: 0)), at: at(3700))) == bottle(1).id)
     }
 
     /// Tracker spec A7: one poll at the start shows that the service works. Then the bottle rests.
     @Test func `a service that starts at night polls once`() {
-        var machine = ServiceMachine()
+        var scheduler = PollScheduler()
         let night = plans([bottle(1)], .resting(seconds: 3600))
-        #expect(polled(machine.handle(night, at: at(0))) == bottle(1).id)
+        #expect(polled(scheduler.handle(night, at: at(0))) == bottle(1).id)
         #expect(
-            polled(machine.handle(.pollOver(PollReport()), at: at(10))) == nil
-                && polled(machine.handle(night, at: at(70))) == nil)
+            polled(scheduler.handle(.pollOver(PollReport()), at: at(10))) == nil
+                && polled(scheduler.handle(night, at: at(70))) == nil)
     }
 
     @Test func `a poll that is requested during another one runs after it`() {
-        var machine = ServiceMachine()
+        var scheduler = PollScheduler()
         let look = plans([bottle(1)], .every(seconds: 600))
-        _ = machine.handle(look, at: at(0))
-        _ = machine.handle(.pollNow(nil), at: at(5))
-        _ = machine.handle(.pollOver(PollReport()), at: at(10))
-        #expect(polled(machine.handle(look, at: at(10))) == bottle(1).id)
-        _ = machine.handle(.pollOver(PollReport()), at: at(20))
-        #expect(polled(machine.handle(look, at: at(20))) == nil, "Once.")
-        _ = machine.handle(.pollNow(bottle(1).id), at: at(30))
-        #expect(machine.nextDeadline == at(30))
-        #expect(polled(machine.handle(look, at: at(30))) == bottle(1).id)
+        _ = scheduler.handle(look, at: at(0))
+        _ = scheduler.handle(.pollNow(nil), at: at(5))
+        _ = scheduler.handle(.pollOver(PollReport()), at: at(10))
+        #expect(polled(scheduler.handle(look, at: at(10))) == bottle(1).id)
+        _ = scheduler.handle(.pollOver(PollReport()), at: at(20))
+        #expect(polled(scheduler.handle(look, at: at(20))) == nil, "Once.")
+        _ = scheduler.handle(.pollNow(bottle(1).id), at: at(30))
+        #expect(scheduler.nextDeadline == at(30))
+        #expect(polled(scheduler.handle(look, at: at(30))) == bottle(1).id)
     }
 
     @Test func `an adopted bottle is polled once`() {
-        var machine = ServiceMachine()
-        let any = BottlePlan.plans(selectedBottles: [], ownBottles: [])
+        var scheduler = PollScheduler()
+        let any = PollTarget.all(selectedBottles: [], ownBottles: [])
         #expect(any.count == 1)
-        _ = machine.handle(plans(any), at: at(0))
+        _ = scheduler.handle(plans(any), at: at(0))
         var report = PollReport()
         report.identity = bottle(1).id
         report.isAdopted = true
-        let messages = said(machine.handle(.pollOver(report), at: at(10)))
+        let messages = said(scheduler.handle(.pollOver(report), at: at(10)))
         #expect(messages.contains { if case .adopted = $0 { true } else { false } })
-        let own = BottlePlan.plans(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(1).id])])
-        #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
-        #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(70))) == bottle(1).id)
+        let own = PollTarget.all(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(1).id])])
+        #expect(polled(scheduler.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
+        #expect(polled(scheduler.handle(plans(own, .every(seconds: 60)), at: at(70))) == bottle(1).id)
     }
 
     @Test func `a bottle adopted later is polled at once`() {
-        var machine = ServiceMachine()
-        let alone = BottlePlan.plans(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(2).id])])
-        _ = machine.handle(plans(alone), at: at(0))
+        var scheduler = PollScheduler()
+        let alone = PollTarget.all(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(2).id])])
+        _ = scheduler.handle(plans(alone), at: at(0))
         var report = PollReport(failure: PollFailure(.notOwned, "so."))
         report.identity = bottle(1).id
-        _ = machine.handle(.pollOver(report), at: at(10))
-        let both = BottlePlan.plans(
+        _ = scheduler.handle(.pollOver(report), at: at(10))
+        let both = PollTarget.all(
             selectedBottles: [], ownBottles: [bottle(1).id, bottle(2).id].map { AdoptedBottle(identities: [$0]) })
         #expect(both.map(\.otherBottles.count) == [1, 1])
-        #expect(polled(machine.handle(plans(both), at: at(20))) == bottle(1).id)
+        #expect(polled(scheduler.handle(plans(both), at: at(20))) == bottle(1).id)
     }
 
     @Test func `an error is reported once until it changes`() {
-        var machine = ServiceMachine()
+        var scheduler = PollScheduler()
         let look = plans([bottle(1)], .every(seconds: 60))
         var messages: [String] = []
         for (poll, kind)
@@ -109,9 +109,9 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
             as [PollFailure.Kind?]).enumerated()
         {
             let start = Int64(poll * 100)
-            #expect(polled(machine.handle(look, at: at(start))) != nil)
+            #expect(polled(scheduler.handle(look, at: at(start))) != nil)
             let report = PollReport(failure: kind.map { PollFailure($0, "so.") })
-            for word in said(machine.handle(.pollOver(report), at: at(start + 10))) {
+            for word in said(scheduler.handle(.pollOver(report), at: at(start + 10))) {
                 switch word {
                 case .failed(_, let failure, let isNew): messages.append(isNew ? failure.kind.rawValue : "again")
                 case .respondsAgain: messages.append("answers")
@@ -123,13 +123,13 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
     }
 
     @Test func `a stopped service starts no poll`() {
-        var machine = ServiceMachine()
+        var scheduler = PollScheduler()
         let look = plans([bottle(1), bottle(2)])
-        _ = machine.handle(look, at: at(0))
-        _ = machine.handle(.stop, at: at(1))
-        _ = machine.handle(.pollOver(PollReport()), at: at(2))
-        #expect(polled(machine.handle(look, at: at(2))) == nil)
-        #expect(machine.nextDeadline == nil)
+        _ = scheduler.handle(look, at: at(0))
+        _ = scheduler.handle(.stop, at: at(1))
+        _ = scheduler.handle(.pollOver(PollReport()), at: at(2))
+        #expect(polled(scheduler.handle(look, at: at(2))) == nil)
+        #expect(scheduler.nextDeadline == nil)
     }
 
     /// Whatever the requests and the duration of polls: one poll at a time, and each bottle waits for at most one poll
@@ -138,14 +138,14 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
     func `bottles are polled in turn`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let bottles = (1...Int.random(in: 2...5, using: &random)).map(bottle)
-        var machine = ServiceMachine()
+        var scheduler = PollScheduler()
         var now = at(0)
-        var polling: BottlePlan.ID?
+        var polling: PollTarget.ID?
         var pollEnds = now
         /// For each due bottle, the number of polls of others since then.
-        var waiting: [BottlePlan.ID: Int] = [:]
-        var poked: Set<BottlePlan.ID> = []
-        var lastEnded: [BottlePlan.ID: MonotonicInstant] = [:]
+        var waiting: [PollTarget.ID: Int] = [:]
+        var poked: Set<PollTarget.ID> = []
+        var lastEnded: [PollTarget.ID: MonotonicInstant] = [:]
         var polls = 0
         var intervals = Dictionary(uniqueKeysWithValues: bottles.map { ($0.id, PollSchedule.every(seconds: 60)) })
         while polls < 400 {
@@ -153,17 +153,17 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceMessage] {
                 intervals[one.id] = .every(seconds: [60, 120, 300, 600].randomElement(using: &random) ?? 60)
             }
             if Int.random(in: 0..<6, using: &random) == 0, let one = bottles.randomElement(using: &random) {
-                _ = machine.handle(.pollNow(one.id), at: now)
+                _ = scheduler.handle(.pollNow(one.id), at: now)
                 poked.insert(one.id)
             }
-            let effects = polling != nil && pollEnds <= now ? machine.handle(.pollOver(PollReport()), at: now) : []
+            let effects = polling != nil && pollEnds <= now ? scheduler.handle(.pollOver(PollReport()), at: now) : []
             #expect(polled(effects) == nil)
             if let done = polling, pollEnds <= now {
                 lastEnded[done] = now
                 polling = nil
             }
             if let next = polled(
-                machine.handle(.plans(bottles.map { ScheduledBottle($0, interval: intervals[$0.id]) }), at: now))
+                scheduler.handle(.setBottles(bottles.map { ScheduledBottle($0, interval: intervals[$0.id]) }), at: now))
             {
                 #expect(polling == nil, "seed \(seed): two polls at once")
                 polling = next
