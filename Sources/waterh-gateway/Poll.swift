@@ -52,7 +52,7 @@ struct Poll: AsyncParsableCommand {
         // Without `--bottle`, the poll reads an adopted bottle or one from the configuration. Both belong to the store.
         let isOwnBottle = self.link.selectedBottle == nil || options.selectsOwnBottle
         if case .capture = try link.name {
-            options.markAsRecording()
+            options.markAsReplay()
         } else if options.ownBottles.isEmpty || !options.selectsOwnBottle {
             options.bottlesOfOtherServices = Adoption.bottlesOfOtherServices(than: store.path)
         }
@@ -64,7 +64,7 @@ struct Poll: AsyncParsableCommand {
         await driver.close()
         printer.clear()
         // A capture or an unknown name says nothing about the connection to the store's bottles.
-        provider.tracker().afterPoll(report, isLive: !options.isRecording && (isOwnBottle || report.failure == nil))
+        provider.tracker().afterPoll(report, isLive: !options.isReplay && (isOwnBottle || report.failure == nil))
         let state = try provider.tracker().state()
         if json {
             TextOutput.standard.line(try TrackerAPI.json(PollJSON(report: report, state: state)))

@@ -48,7 +48,7 @@ struct Send: AsyncParsableCommand {
         options.ownBottles = Adoption.adoptedBottles(storeLocation)
         options.select(link.selectedBottle, file)
         // A capture can be of any bottle, so the ownership check does not apply.
-        if case .capture = try link.name { options.markAsRecording() }
+        if case .capture = try link.name { options.markAsReplay() }
         options.allowPowerCycle = link.allowPowerCycle
         if try options.bottle == nil && options.ownBottles.isEmpty && link.name.hasNeighbours {
             throw Adoption.missing(link: self.link.link)

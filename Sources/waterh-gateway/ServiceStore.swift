@@ -61,7 +61,7 @@ actor ServiceStore {
         reread()
         if let found = try? provider.tracker().adoptedBottles() { ownBottles = found }
         // A capture is not a bottle of the store.
-        let ownBottles = isRecording ? [] : ownBottles
+        let ownBottles = isReplay ? [] : ownBottles
         targets = PollTarget.all(
             selectedBottles: plan.bottles.compactMap { AdoptedBottle.resolvingAlias($0, among: ownBottles) },
             ownBottles: ownBottles, adoptsFirst: !plan.hasNeighbours)
@@ -95,7 +95,7 @@ actor ServiceStore {
     /// The request to keep the bottle's connection after a poll, by the setting `bottle.hold`.
     private func holdRequest(_ bottle: PollTarget, _ interval: PollSchedule?) -> HoldRequest? {
         let own = bottle.ownBottles.count == 1 ? bottle.ownBottles[0].settings : nil
-        guard !isRecording, (own?.mode ?? (try? provider.store.settings().bottle.mode)) != .share,
+        guard !isReplay, (own?.mode ?? (try? provider.store.settings().bottle.mode)) != .share,
             let hold = own?.hold ?? (try? provider.store.settings().bottle.hold)
         else { return nil }
         return HoldRequest(hold, viewers: viewers.until, interval: interval, now: now())
@@ -110,11 +110,11 @@ actor ServiceStore {
         options.allowPowerCycle = plan.link.allowPowerCycle
         if plan.trustsClock { options.isClockSynchronised = true }
         if options.ownBottles.isEmpty { options.bottlesOfOtherServices = bottlesElsewhere() }
-        if isRecording { options.markAsRecording() }
+        if isReplay { options.markAsReplay() }
         return options
     }
 
-    private var isRecording: Bool { if case .capture? = try? plan.link.name { true } else { false } }
+    private var isReplay: Bool { if case .capture? = try? plan.link.name { true } else { false } }
 
     func afterPoll(_ report: PollReport, _ options: PollOptions) {
         isFirstPollOver = true
@@ -124,7 +124,7 @@ actor ServiceStore {
         let isConclusive = report.failure == nil || targets.allSatisfy { problems[$0.id] != nil }
         let (log, metadata) = (log, logContext.metadata())
         provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
-            report, isLive: isConclusive && !isRecording)
+            report, isLive: isConclusive && !isReplay)
         logNextPoll()
     }
 

@@ -18,7 +18,7 @@ import TrackerCore
                     ($0.alias, $0.ownBottles) = (
                         "kitchen", [AdoptedBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])]
                     )
-                    $0.markAsRecording()
+                    $0.markAsReplay()
                 }, journal: journal
             ).report
             #expect(report.failure == nil && !report.isAdopted && report.received == 3 && report.bottle == Self.address)

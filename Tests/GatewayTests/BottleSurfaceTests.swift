@@ -33,7 +33,7 @@ import TrackerCore
     @Test func `the light is written only to a real bottle and only when it changes`() throws {
         let rig = try polled(Self.bottle()) { $0.todayTotal = 16 }.rig
         #expect(rig.written == [.snapshot, .drinkLog, .drinkLog, .acknowledge(bytes: 13), .drinkLog])
-        let recording = try polled(Self.bottle(), options: options { $0.markAsRecording() }) { $0.light = .strong }.rig
+        let recording = try polled(Self.bottle(), options: options { $0.markAsReplay() }) { $0.light = .strong }.rig
         #expect(!recording.written.contains(Self.strong))
     }
 

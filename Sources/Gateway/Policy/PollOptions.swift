@@ -52,8 +52,8 @@ package struct PollOptions: Sendable {
     package var isClockSynchronised = false
     /// The release date of this program. A host's clock before this date is wrong.
     package var releaseDate = Instant(seconds: 0)
-    /// Whether a recording of another day responds instead of a bottle; see `markAsRecording`.
-    package private(set) var isRecording = false
+    /// Whether a capture of another day responds instead of a bottle; see `markAsReplay`.
+    package private(set) var isReplay = false
     package var keepsConnection = false
     /// The daily goal in ml, which is written to the bottle if it has another one.
     package var goalMl: UInt16?
@@ -71,10 +71,10 @@ package struct PollOptions: Sendable {
         self.zone = zone
     }
 
-    /// Declares that a recording responds instead of a bottle. The poll then counts the records by their own dates, but
+    /// Declares that a capture responds instead of a bottle. The poll then counts the records by their own dates, but
     /// neither adopts the bottle nor sets its alias or its state.
-    package mutating func markAsRecording() {
-        isRecording = true
+    package mutating func markAsReplay() {
+        isReplay = true
         (isClockSynchronised, correctClockBeyond) = (true, nil)
         (ownBottles, otherBottles, alias) = ([], [], nil)
         (goalMl, dayGoalMl, managesLight) = (nil, nil, false)

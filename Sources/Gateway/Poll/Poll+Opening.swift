@@ -203,9 +203,9 @@ extension Poll {
             """)
     }
 
-    /// Adopts a bottle that has responded. A connection alone or a recording is not sufficient.
+    /// Adopts a bottle that has responded. A connection alone or a replay is not sufficient.
     mutating func adopt() throws {
-        guard !hasResponded, options.job == .poll, !options.isRecording else { return }
+        guard !hasResponded, options.job == .poll, !options.isReplay else { return }
         try context?.journal.adopt(names)
         hasResponded = true
         report.isAdopted = options.ownBottles.isEmpty

@@ -302,7 +302,7 @@ package struct Poll: Sendable {
                 .info, "Three scans in a row found nothing: switching the adapter off and on might help.",
                 code: "powerCycleMayHelp")
         }
-        let isStored = options.job == .poll && (hasResponded || options.isRecording) && failure?.kind != .cannotStore
+        let isStored = options.job == .poll && (hasResponded || options.isReplay) && failure?.kind != .cannotStore
         if let bottle = report.identity, isStored {
             do {
                 try context?.journal.finishPoll(pollRecord(of: bottle))
@@ -313,13 +313,13 @@ package struct Poll: Sendable {
         finish()
     }
 
-    /// Returns the record of this poll for the journal. For a recording, it has only the bottle's identity, name and
+    /// Returns the record of this poll for the journal. For a replay, it has only the bottle's identity, name and
     /// model, because the other values are not current.
     private func pollRecord(of bottle: String) -> PollRecord {
         var record = PollRecord(
             bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: wall, complete: false,
             isClockDoubtful: true)
-        guard !options.isRecording else { return record }
+        guard !options.isReplay else { return record }
         record.batteryPercent = report.batteryPercent
         record.clockDriftSeconds = report.clockDriftSeconds
         record.complete = report.complete
