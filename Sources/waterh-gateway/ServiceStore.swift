@@ -131,7 +131,7 @@ actor ServiceStore {
     private func logNextPoll() {
         switch try? provider.tracker().pollSchedule() {
         case .every(let seconds): log.debug("Next poll in \(Int(seconds)) s.")
-        case .resting: log.debug("Next poll when drinking hours begin.")
+        case .paused: log.debug("Next poll when drinking hours begin.")
         case nil: break
         }
     }

@@ -201,7 +201,7 @@ private struct Shelf {
         shelf.run(until: 250)
         #expect(shelf.scheduler.isKeepingConnection && shelf.seen.allSatisfy { $0 < 1.2 })
         #expect(shelf.polls(of: one).count < 8, "\(shelf.polls)")
-        shelf.interval = .resting(seconds: 20_000)
+        shelf.interval = .paused(seconds: 20_000)
         shelf.run(until: 1000)
         #expect(!shelf.scheduler.isKeepingConnection)
     }

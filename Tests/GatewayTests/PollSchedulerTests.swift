@@ -43,15 +43,15 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
         var scheduler = PollScheduler()
         _ = scheduler.handle(plans([bottle(1)]), at: at(0))
         _ = scheduler.handle(.pollOver(PollReport()), at: at(10))
-        #expect(polled(scheduler.handle(plans([bottle(1)], .resting(seconds: 3600)), at: at(100))) == nil)
+        #expect(polled(scheduler.handle(plans([bottle(1)], .paused(seconds: 3600)), at: at(100))) == nil)
         #expect(scheduler.nextDeadline == at(160), "the active hours are checked every minute")
-        #expect(polled(scheduler.handle(plans([bottle(1)], .resting(seconds: 0)), at: at(3700))) == bottle(1).id)
+        #expect(polled(scheduler.handle(plans([bottle(1)], .paused(seconds: 0)), at: at(3700))) == bottle(1).id)
     }
 
     /// Tracker spec A7: one poll at the start shows that the service works. Then the bottle rests.
     @Test func `a service that starts at night polls once`() {
         var scheduler = PollScheduler()
-        let night = plans([bottle(1)], .resting(seconds: 3600))
+        let night = plans([bottle(1)], .paused(seconds: 3600))
         #expect(polled(scheduler.handle(night, at: at(0))) == bottle(1).id)
         #expect(
             polled(scheduler.handle(.pollOver(PollReport()), at: at(10))) == nil

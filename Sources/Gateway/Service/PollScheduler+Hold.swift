@@ -13,7 +13,7 @@ extension HoldRequest {
     /// The request that the setting `bottle.hold` causes at a time; `nil` if the connection is not kept.
     /// - Parameters:
     ///   - viewers: the time until which clients watch; `nil` without clients.
-    ///   - interval: the poll interval. A resting bottle is kept connected only while a client watches.
+    ///   - interval: the poll interval. During a pause, the bottle is kept connected only while a client watches.
     package init?(_ hold: ConnectionHold, viewers: MonotonicInstant?, interval: PollSchedule?, now: MonotonicInstant) {
         if hold != .never, let viewers, viewers > now {
             self.init(until: viewers, isWatched: true)

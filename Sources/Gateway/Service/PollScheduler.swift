@@ -53,7 +53,7 @@ package struct PollScheduler: Sendable {
             if failure == .cannotStore { return lastEnded.advanced(by: PollScheduler.fallbackInterval) }
             switch interval {
             case .every(let seconds): return lastEnded.advanced(by: .seconds(seconds))
-            case .resting(let seconds): return intervalSetAt.advanced(by: .seconds(seconds))
+            case .paused(let seconds): return intervalSetAt.advanced(by: .seconds(seconds))
             case nil: return lastEnded.advanced(by: PollScheduler.fallbackInterval)
             }
         }

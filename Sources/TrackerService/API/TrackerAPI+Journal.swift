@@ -192,7 +192,7 @@ extension TrackerAPI {
     /// - Returns: whether the store owned the bottle.
     package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
-    package func pollSchedule() throws -> PollSchedule { PollPlan.pollSchedule(try store.facts(context), now: now) }
+    package func pollSchedule() throws -> PollSchedule { PollSchedule(try store.facts(context), now: now) }
 
     /// Records the result of a poll, and runs the tasks after a commit.
     /// - Parameter isLive: `false` if the poll had no real connection, for example to a recording.

@@ -111,7 +111,7 @@ import TrackerSupport
                 var evaluation = Tracker.evaluate(facts, now: now)
                 evaluation.deliver(to: [MemorySink()])
                 _ = (evaluation.snapshot.companion, evaluation.snapshot.headline, evaluation.nextChange)
-                _ = PollPlan.pollSchedule(facts, now: now)
+                _ = PollSchedule(facts, now: now)
                 var ended = session
                 ended.end(at: now, logs: facts.waterline?.logs ?? [], settings: settings)
                 _ = (ended.computedSummary?.durationText, ended.elapsed(at: now))

@@ -91,7 +91,7 @@ enum PaceVectors {
 
     private static func polls() throws -> [Vector] {
         try Vector.published("pollIntervals") { (row: Interval) in
-            #expect(PollPlan.calculatePollInterval(secondsToDue: row.secondsToReminder) == row.intervalSeconds)
+            #expect(PollSchedule.calculatePollInterval(secondsToDue: row.secondsToReminder) == row.intervalSeconds)
         }
     }
 }

@@ -3,21 +3,20 @@ package enum PollSchedule: Hashable, Sendable {
     /// The interval during the drinking hours, or at any time with `bottle.pollWhenIdle`.
     case every(seconds: Double)
     /// The pause until the next drinking hours.
-    case resting(seconds: Double)
-}
+    case paused(seconds: Double)
 
-package enum PollPlan {
     /// The schedule at a moment: an interval, or a pause outside the drinking hours.
-    package static func pollSchedule(_ facts: TrackerFacts, now: Instant) -> PollSchedule {
+    package init(_ facts: TrackerFacts, now: Instant) {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
         if nextDrink.phase != .outsideHours || facts.settings.bottle.pollWhenIdle {
-            return .every(seconds: calculatePollInterval(secondsToDue: nextDrink.secondsLeft))
+            self = .every(seconds: Self.calculatePollInterval(secondsToDue: nextDrink.secondsLeft))
+            return
         }
         let wake = facts.settings.intervalHours.wake
         let today = facts.calendar.instant(on: intake.day, at: wake)
         let next = today > now ? today : facts.calendar.instant(on: intake.day.adding(days: 1), at: wake)
-        return .resting(seconds: max(0, now.seconds(to: next)))
+        self = .paused(seconds: max(0, now.seconds(to: next)))
     }
 
     /// Seconds from the end of the last poll to the next one. `secondsToDue` is the time to the next drink; `nil`

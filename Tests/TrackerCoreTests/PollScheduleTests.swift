@@ -1,14 +1,14 @@
 import Testing
 import TrackerCore
 
-@Suite struct PollPlanTests {
+@Suite struct PollScheduleTests {
     private static func schedule(_ time: String, pollWhenIdle: Bool) throws -> PollSchedule {
         var settings = Settings()
         try settings.set([
             ("schedule.wake", "09:00"), ("schedule.sleep", "23:00"), ("bottle.pollWhenIdle", "\(pollWhenIdle)"),
         ])
         let now = try #require(Instant(iso: time))
-        return PollPlan.pollSchedule(TrackerFacts(settings: settings, zone: .utc), now: now)
+        return PollSchedule(TrackerFacts(settings: settings, zone: .utc), now: now)
     }
 
     @Test(
@@ -19,7 +19,7 @@ import TrackerCore
         throws
     {
         let schedules = try [false, true].map { try Self.schedule(time, pollWhenIdle: $0) }
-        if let rest { #expect(schedules[0] == .resting(seconds: rest)) }
+        if let rest { #expect(schedules[0] == .paused(seconds: rest)) }
         let polled = rest == nil ? schedules : [schedules[1]]
         #expect(polled.allSatisfy { if case .every = $0 { true } else { false } }, "\(polled)")
     }
