@@ -143,7 +143,7 @@ package final class MemoryJournal: Journal {
             state.polls.append(report)
             let bottle = state.identifier(of: report.bottle)
             state.bottles[bottle].largestReading = max(state.bottles[bottle].largestReading, report.largestReading)
-            guard !report.isClockDoubtful else { return }
+            guard !report.isClockUntrusted else { return }
             if report.isAgreed {
                 state.bottles[bottle].lastAgreedPoll = report.endedAt
             } else if let last = state.bottles[bottle].lastAgreedPoll, last > report.endedAt {

@@ -216,16 +216,16 @@ import TrackerCore
     func `the last complete poll has the time of the last trusted clock`(_ kind: Kind) throws {
         let journal = try kind.make()
         let at = { (seconds: Int64) in Instant(seconds: 1_770_000_000 + seconds) }
-        func end(_ seconds: Int64, complete: Bool = true, isClockDoubtful: Bool = false) throws -> StoredBottleState {
+        func end(_ seconds: Int64, complete: Bool = true, isClockUntrusted: Bool = false) throws -> StoredBottleState {
             try journal.finishPoll(
-                PollRecord(bottle: "b1", endedAt: at(seconds), complete: complete, isClockDoubtful: isClockDoubtful))
+                PollRecord(bottle: "b1", endedAt: at(seconds), complete: complete, isClockUntrusted: isClockUntrusted))
             return try journal.storedState(of: BottleNames("b1"))
         }
         #expect(try journal.storedState(of: BottleNames("b1")) == StoredBottleState())
         #expect(try end(10) == StoredBottleState(lastCompletePoll: at(10)))
         #expect(try end(20, complete: false) == StoredBottleState(lastCompletePoll: at(10)))
         // A host clock that was years ahead, trusted or not.
-        #expect(try end(9_000_000, isClockDoubtful: true) == StoredBottleState(lastCompletePoll: at(10)))
+        #expect(try end(9_000_000, isClockUntrusted: true) == StoredBottleState(lastCompletePoll: at(10)))
         if let store = onDisk(journal) { #expect(try store.newestReceipt() == at(20)) }
         #expect(try end(9_000_000) == StoredBottleState(lastCompletePoll: at(9_000_000)))
         #expect(try end(30, complete: false) == StoredBottleState())
@@ -233,7 +233,7 @@ import TrackerCore
         #expect(try journal.storedState(of: BottleNames("b2")) == StoredBottleState())
         if let store = onDisk(journal) { #expect(try store.newestReceipt() == at(40)) }
         for size in [40, 30] {
-            var poll = PollRecord(bottle: "b1", endedAt: at(50), complete: false, isClockDoubtful: true)
+            var poll = PollRecord(bottle: "b1", endedAt: at(50), complete: false, isClockUntrusted: true)
             poll.largestReading = size
             try journal.finishPoll(poll)
             #expect(try journal.storedState(of: BottleNames("b1")).largestReading == 40)
@@ -272,7 +272,7 @@ import TrackerCore
         #expect(try journal.storedState(of: BottleNames("A4:C1:38:00:00:01", alias: "kitchen")) == StoredBottleState())
         #expect(try journal.append([read()]) == [.stored])
         try journal.finishPoll(
-            PollRecord(bottle: "A4:C1:38:00:00:01", endedAt: sampleInstant, complete: false, isClockDoubtful: true))
+            PollRecord(bottle: "A4:C1:38:00:00:01", endedAt: sampleInstant, complete: false, isClockUntrusted: true))
         #expect(try ownedBottles() == [])
         try journal.adopt(BottleNames("A4:C1:38:00:00:02", alias: "kitchen"))
         #expect(try ownedBottles() == [["A4:C1:38:00:00:02", "kitchen"]])

@@ -318,14 +318,14 @@ package struct Poll: Sendable {
     private func pollRecord(of bottle: String) -> PollRecord {
         var record = PollRecord(
             bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: wall, complete: false,
-            isClockDoubtful: true)
+            isClockUntrusted: true)
         guard !options.isReplay else { return record }
         record.batteryPercent = report.batteryPercent
         record.clockDriftSeconds = report.clockDriftSeconds
         record.complete = report.complete
         record.isAgreed = report.complete && !acknowledged.isEmpty
         record.largestReading = storedBottle.largestReading
-        record.isClockDoubtful = !clockTrust.isTrusted
+        record.isClockUntrusted = !clockTrust.isTrusted
         return record
     }
 

@@ -84,7 +84,7 @@ extension TrackerStore: Journal {
     package func finishPoll(_ report: PollRecord) throws {
         try write { db in
             let bottle = try BottleTable.findOrAdd(report.bottle, db)
-            let ended = report.isClockDoubtful ? nil : report.endedAt
+            let ended = report.isClockUntrusted ? nil : report.endedAt
             try db.run(
                 """
                 UPDATE bottle SET advertisedName = coalesce(:name, advertisedName), model = coalesce(:model, model),

@@ -187,7 +187,7 @@ package struct PollRecord: Hashable, Sendable {
     package var endedAt: Instant
     package var complete: Bool
     /// Whether the host's clock contradicts the store or the bottle, so that `endedAt` is not evidence.
-    package var isClockDoubtful: Bool
+    package var isClockUntrusted: Bool
     /// Whether readings of the whole log agreed and records were acknowledged.
     package var isAgreed = false
     /// The largest number of records in readings of the log that agreed, in this poll or an earlier one.
@@ -195,7 +195,7 @@ package struct PollRecord: Hashable, Sendable {
 
     package init(
         bottle: String, name: String? = nil, model: String? = nil, batteryPercent: Int? = nil,
-        clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool, isClockDoubtful: Bool = false
+        clockDriftSeconds: Int? = nil, endedAt: Instant, complete: Bool, isClockUntrusted: Bool = false
     ) {
         self.bottle = bottle
         self.name = name
@@ -204,6 +204,6 @@ package struct PollRecord: Hashable, Sendable {
         self.clockDriftSeconds = clockDriftSeconds
         self.endedAt = endedAt
         self.complete = complete
-        self.isClockDoubtful = isClockDoubtful
+        self.isClockUntrusted = isClockUntrusted
     }
 }
