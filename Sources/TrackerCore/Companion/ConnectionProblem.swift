@@ -86,7 +86,7 @@ package struct BottleCondition: Hashable, Sendable, Codable {
         ])
     }
 
-    var timeless: BottleCondition {
+    var withoutTimes: BottleCondition {
         var copy = self
         (copy.lastPoll, copy.lastCompletePoll) = (nil, nil)
         return copy

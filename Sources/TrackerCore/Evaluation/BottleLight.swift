@@ -23,13 +23,13 @@ extension HydrationReminders {
         guard settings.remindersEnabled, snoozedUntil == nil, !pace.isGoalAchieved, now >= activeHours.start,
             now < activeHours.end.advanced(seconds: -BottleLight.leadSeconds)
         else { return .off }
-        if isChosen(.pace), pace.deficitMl >= settings.minDeficitMl, pace.urgency > .onTrack {
+        if isSelected(.pace), pace.deficitMl >= settings.minDeficitMl, pace.urgency > .onTrack {
             return pace.urgency == .overdue ? .strong : .gentle
         }
-        if isChosen(.interval), let due = nextDrink.due, dueAnchor != nil {
+        if isSelected(.interval), let due = nextDrink.due, dueAnchor != nil {
             return due.seconds(to: now) >= BottleLight.strongAfterSeconds ? .strong : .gentle
         }
-        if isChosen(.adaptive), let dueSlot, dueSlot > adaptive.start { return .gentle }
+        if isSelected(.adaptive), let dueSlot, dueSlot > adaptive.start { return .gentle }
         return .off
     }
 }

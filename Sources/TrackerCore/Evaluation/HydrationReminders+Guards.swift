@@ -23,7 +23,7 @@ extension HydrationReminders {
             ReminderGuard(.remindersOn, settings.remindersEnabled), ReminderGuard(.goalOpen, !pace.isGoalAchieved),
             ReminderGuard(.activeHours, !isQuiet), ReminderGuard(.notSnoozed, snoozedUntil == nil),
             setupFinished, ReminderGuard(.firstPollEnded, reminderHold != .firstPoll),
-            ReminderGuard(.engineChosen, isChosen(kind)),
+            ReminderGuard(.engineChosen, isSelected(kind)),
         ] + engineGuards(kind) + [
             ReminderGuard(.underDailyLimit, !settings.dailyLimit || state.remindersSent < settings.maxPerDay),
             ReminderGuard(.noOtherNotification, decisions.isEmpty),
@@ -31,7 +31,7 @@ extension HydrationReminders {
     }
 
     /// Whether the user selected the engine of this kind. Both have the same name.
-    func isChosen(_ kind: NotificationKind) -> Bool {
+    func isSelected(_ kind: NotificationKind) -> Bool {
         settings.engine == .all || settings.engine.rawValue == kind.rawValue
     }
 

@@ -48,13 +48,13 @@ struct HydrationReminders {
         }
         if !pace.isGoalAchieved { idsToClose.append(NotificationKind.goal.id) }
         if pace.urgency > .onTrack { idsToClose.append(NotificationKind.recovery.id) }
-        reachedGoal()
-        recover()
-        consider(.pace, .pace(pace.urgency)) {
+        decideGoal()
+        decideRecovery()
+        decideReminder(.pace, .pace(pace.urgency)) {
             NotificationTexts.pace($0.pace.urgency, deficitMl: $0.pace.deficitMl, in: $0.settings.amountUnits)
         }
-        consider(.interval, .interval) { _ in NotificationTexts.interval }
-        consider(.adaptive, .adaptive) { reminders in
+        decideReminder(.interval, .interval) { _ in NotificationTexts.interval }
+        decideReminder(.adaptive, .adaptive) { reminders in
             reminders.adaptive.displayedPace(remainingMl: reminders.remainingMl, at: reminders.now).map {
                 NotificationTexts.adaptive(mlPerHour: $0, in: reminders.settings.amountUnits)
             }
@@ -63,7 +63,7 @@ struct HydrationReminders {
 
     /// Decides the goal notification: once a day, even in quiet hours, because the user has just logged a drink
     /// (K-B19). The flag is set when a channel accepts, or at once if reminders are off.
-    private mutating func reachedGoal() {
+    private mutating func decideGoal() {
         if holds(.goal, goalGuards) { return add(.goal, NotificationTexts.goal, number: 1, .goal) }
         if pace.isGoalAchieved, !settings.remindersEnabled { state.goalNotified = true }
     }
@@ -76,7 +76,7 @@ struct HydrationReminders {
         if pace.dailyTotalMl > state.lastTotalMl { state.recoveryIsDue = true }
     }
 
-    private mutating func recover() {
+    private mutating func decideRecovery() {
         if holds(.recovery, recoveryGuards) {
             return add(.recovery, NotificationTexts.recovery, number: state.backOnTrackSent.saturatingAdd(1), .recovery)
         }
@@ -84,7 +84,7 @@ struct HydrationReminders {
         if state.recoveryIsDue == true { state.recoveryIsDue = nil }
     }
 
-    private mutating func consider(
+    private mutating func decideReminder(
         _ kind: NotificationKind, _ acceptance: TrackerNotification.Acceptance,
         _ text: (Self) -> NotificationTexts.Text?
     ) {

@@ -95,15 +95,15 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     }
 
     /// Whether only times differ, so that there is nothing to publish (B8).
-    package func hasSameContent(as other: TrackerSnapshot) -> Bool { timeless == other.timeless }
+    package func hasSameContent(as other: TrackerSnapshot) -> Bool { withoutTimes == other.withoutTimes }
 
     /// The snapshot without values that change by time alone.
-    package var timeless: TrackerSnapshot {
+    package var withoutTimes: TrackerSnapshot {
         var copy = self
         copy.pace.timestamp = Instant(milliseconds: 0)
         (copy.nextDrink.secondsLeft, copy.companion.timeUntilNext) = (nil, nil)
-        copy.bottle = bottle?.timeless
-        copy.waterline = waterline?.timeless
+        copy.bottle = bottle?.withoutTimes
+        copy.waterline = waterline?.withoutTimes
         return copy
     }
 
@@ -127,7 +127,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
 }
 
 extension WaterlineSnapshot {
-    var timeless: WaterlineSnapshot {
+    var withoutTimes: WaterlineSnapshot {
         var copy = self
         copy.elapsedSeconds = 0
         copy.nextReminderSeconds = nil

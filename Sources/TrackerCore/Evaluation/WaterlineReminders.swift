@@ -53,11 +53,11 @@ struct WaterlineReminders {
         let known = facts.reminders.flatMap { $0.sessionID == facts.session.id ? $0 : nil }
         state = known ?? WaterlineReminderState(session: session, intervalMinutes: settings.intervalMinutes)
         guard session.isActive else { return }
-        onTime()
-        perDrink()
-        warning()
-        abandoned()
-        live()
+        decideTimeReminder()
+        decidePerDrinkReminder()
+        decideWarning()
+        decideQuestion()
+        decideResident()
     }
 
     /// The reminders by time (tracker spec E4). An interval of less than a minute counts as one minute.
@@ -98,7 +98,7 @@ struct WaterlineReminders {
         return isOver.filter { $0.isOver || replaced.contains($0.kind) }.map(\.kind)
     }
 
-    private mutating func onTime() {
+    private mutating func decideTimeReminder() {
         state.restartGrid(at: now, intervalMinutes: settings.intervalMinutes)
         let point = grid.point(at: now)
         let isSent = holds(
@@ -115,7 +115,7 @@ struct WaterlineReminders {
         decide(.waterlineTime, NotificationTexts.waterlineTime, .waterlineTime(slot: point))
     }
 
-    private mutating func perDrink() {
+    private mutating func decidePerDrinkReminder() {
         let newest = logs.reduce(0) { $1.kind == .alcohol ? max($0, $1.seq) : $0 }
         let isSent = holds(
             .waterlinePerDrink,
@@ -133,7 +133,7 @@ struct WaterlineReminders {
 
     /// Detects a crossing of the threshold from below, first by edits and deletions, then entry by entry. So several
     /// logs between two evaluations do not hide a crossing.
-    private mutating func warning() {
+    private mutating func decideWarning() {
         let threshold = settings.warningThreshold
         let isKnown = { [last = state.lastValueSeq] (log: LogEntry) in log.source == .bottle || log.seq <= last }
         var value = logs.reduce(0) { isKnown($1) ? $0 + Self.change($1) : $0 }
@@ -164,7 +164,7 @@ struct WaterlineReminders {
 
     private static func change(_ log: LogEntry) -> Int { log.kind == .water ? -1000 : log.thousandths }
 
-    private mutating func abandoned() {
+    private mutating func decideQuestion() {
         let conditions = [
             ReminderGuard(.openForLong, abandonedHours != nil),
             ReminderGuard(.questionNotSent, !state.abandonedNotified),
@@ -173,7 +173,7 @@ struct WaterlineReminders {
         decide(.waterlineAbandoned, NotificationTexts.abandoned(hours: hours), .abandoned)
     }
 
-    private mutating func live() {
+    private mutating func decideResident() {
         let text = NotificationTexts.live(
             waterlineState, nextReminder: nextReminder.map(calendar.timeOfDay), discreet: settings.discreet)
         let liveText = text.title + "\n" + text.body

@@ -286,7 +286,7 @@ extension StateFeed.View {
         bytes = .json(FullState(snapshot: snapshot, service: status, waterlineShown: isWhole))
         frame = EventFrame.bytes("state", bytes)
         var hasher = Hasher()
-        hasher.combine(snapshot.timeless)
+        hasher.combine(snapshot.withoutTimes)
         hasher.combine(status)
         hasher.combine(isWhole)
         tag = "W/\"\(UInt(bitPattern: hasher.finalize()))\""
