@@ -27,7 +27,7 @@ import TrackerService
         }
     }
 
-    private func denials(_ rig: PublisherRig) -> [String] {
+    private func rejections(_ rig: PublisherRig) -> [String] {
         rig.events.filter { $0.contains(" does not accept ") || $0.contains(" does not support ") }
     }
 
@@ -40,7 +40,7 @@ import TrackerService
         let ear = try await guarded.broker.listen("h/sip", as: "ear")
         let rig = try await guarded.broker.publisher()
         for ml in [100, 200, 300] { _ = try rig.tracker().logDrink(.ml(ml)) }
-        #expect(await eventually { denials(rig).contains { $0.contains(" h/sip: Not authorized") } })
+        #expect(await eventually { rejections(rig).contains { $0.contains(" h/sip: Not authorized") } })
         #expect(await eventually { troubles(rig).contains(" h/sip: Not authorized") })
         let check = try await BrokerCheck.run(rig.store, overlay: { $0 }, nonce: "1")
         guard case .serviceError(let text)? = check else {
@@ -49,7 +49,7 @@ import TrackerService
         #expect(text.contains(" h/sip: Not authorized"))
         #expect(try rig.store.waitingChanges(for: "mqtt") == 3 && ear.payloads(at: "h/sip").isEmpty)
         // A further attempt is not reported again.
-        #expect(denials(rig).count { $0.contains(" h/sip: ") } == 1)
+        #expect(rejections(rig).count { $0.contains(" h/sip: ") } == 1)
         try guarded.allow("topic readwrite #\n")
         #expect(await rig.hasPublishedAll(within: 60))
         #expect(await eventually(within: 60) { (try? rig.store.publisherErrors().isEmpty) == true })
@@ -75,8 +75,8 @@ import TrackerService
         let device = "homeassistant/device/waterh_\(try rig.store.openPublisher("mqtt", makeID: { "x" }).id)/config"
         for topic in ["h/state", "h/bridge/info", device] {
             #expect(
-                await eventually { denials(rig).contains { $0.contains(" \(topic): Not authorized") } },
-                "\(topic): \(denials(rig))")
+                await eventually { rejections(rig).contains { $0.contains(" \(topic): Not authorized") } },
+                "\(topic): \(rejections(rig))")
             #expect(await eventually { troubles(rig).contains(" \(topic): Not authorized") }, "\(troubles(rig))")
         }
         #expect(await eventually { (try? rig.tracker().logDrink(.ml(120))) != nil })
@@ -97,7 +97,7 @@ import TrackerService
         let rig = try await guarded.broker.publisher()
         let noon = try rig.trackerAtNoon()
         #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false])
-        #expect(denials(rig).contains { $0.contains(" h/notify: Not authorized") })
+        #expect(rejections(rig).contains { $0.contains(" h/notify: Not authorized") })
         await rig.stop()
     }
 
@@ -115,7 +115,7 @@ import TrackerService
         #expect(await eventually { ear.payloads(at: "h/sip").count == 1 }, "\(ear.output)")
         #expect(await eventually { ear.lastObject(at: "h/state")["dailyTotalMl"] as? Int == 150 })
         #expect(await rig.hasPublishedAll())
-        #expect(denials(rig).contains { $0.contains("does not support \(reason)") }, "\(denials(rig))")
+        #expect(rejections(rig).contains { $0.contains("does not support \(reason)") }, "\(rejections(rig))")
         #expect(await eventually { troubles(rig).contains(reason) }, "\(troubles(rig))")
         #expect(rig.connections == 1)
         await rig.stop()
@@ -136,7 +136,7 @@ import TrackerService
         #expect(
             message["unique_id"] as? String == "waterh_\(id)_today" && message["state_topic"] as? String == "h/state")
         #expect((message["device"] as? [String: Any])?["identifiers"] as? [String] == ["waterh_\(id)"])
-        #expect(denials(rig) == [] && rig.connections == 1)
+        #expect(rejections(rig) == [] && rig.connections == 1)
         await rig.stop()
     }
 
@@ -147,7 +147,7 @@ import TrackerService
         _ = try rig.tracker().logDrink(.ml(150))
         #expect(await eventually { ear.payloads(at: "h/sip").count == 1 }, "\(ear.output)")
         #expect(await rig.hasPublishedAll())
-        #expect(await eventually { denials(rig).contains { $0.contains(" h/state: ") } })
+        #expect(await eventually { rejections(rig).contains { $0.contains(" h/state: ") } })
         #expect(ear.payloads(at: "h/availability").last == "online" && rig.connections == 1)
         await rig.stop()
     }

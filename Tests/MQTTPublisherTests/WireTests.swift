@@ -144,7 +144,7 @@ import TrackerSupport
             sharesWaterline: { false })
         let plan = try #require(
             try plan([("mqtt.url", "mqtt://h"), ("mqtt.prefix", "h"), ("mqtt.commands", "true")]))
-        let inbox = CommandInbox(plan, handler, Denials(log: .silent), id: "1", log: .silent, changed: {})
+        let inbox = CommandInbox(plan, handler, Rejections(log: .silent), id: "1", log: .silent, changed: {})
         #expect(throws: StoreError.self) { try inbox.handle(MQTTMessage("h/cmd/log", "250")) }
     }
 

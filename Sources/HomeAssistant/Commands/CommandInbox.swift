@@ -23,7 +23,7 @@ final class CommandInbox: Sendable {
     private let state: Mutex<State>
     private let plan: MQTTPlan
     private let handler: CommandHandler
-    private let denials: Denials
+    private let rejections: Rejections
     private let log: Logger
     private let changed: @Sendable () -> Void
 
@@ -31,10 +31,10 @@ final class CommandInbox: Sendable {
     ///   - id: the store's id at brokers.
     ///   - changed: called after a message that changes what is published.
     init(
-        _ plan: MQTTPlan, _ handler: CommandHandler, _ denials: Denials, id: String,
+        _ plan: MQTTPlan, _ handler: CommandHandler, _ rejections: Rejections, id: String,
         log: Logger, changed: @escaping @Sendable () -> Void
     ) {
-        (self.plan, self.handler, self.denials, self.log, self.changed) = (plan, handler, denials, log, changed)
+        (self.plan, self.handler, self.rejections, self.log, self.changed) = (plan, handler, rejections, log, changed)
         state = Mutex(State(prefixConflict: PrefixConflict(plan.topics, ownID: id)))
         (requests, queue) = AsyncStream.makeStream(
             of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.serviceRequestLimit))
@@ -108,7 +108,7 @@ final class CommandInbox: Sendable {
 
     func answer(_ name: String, _ answer: String) {
         let message = MQTTMessage(plan.topics.response(name), answer)
-        state.withLock { $0.connection }?.post([message]) { [denials] in denials.record($0, $1) }
+        state.withLock { $0.connection }?.post([message]) { [rejections] in rejections.record($0, $1) }
     }
 
     private func warn(_ subject: String, _ sentence: String) {

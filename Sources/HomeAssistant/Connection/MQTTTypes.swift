@@ -66,7 +66,7 @@ package enum MQTTDelivery: Hashable, Sendable {
     case accepted(hasSubscriber: Bool)
     /// The broker rejected the message.
     /// - Parameter isTooLong: whether the broker might accept a shorter message.
-    case denied(reason: String, isTooLong: Bool)
+    case rejected(reason: String, isTooLong: Bool)
 
     /// The code for a message that needs no packet. It counts as accepted.
     static let noPacketNeeded: Int32 = -1
@@ -81,7 +81,7 @@ package enum MQTTDelivery: Hashable, Sendable {
             Int32(MQTT_RC_PACKET_TOO_LARGE.rawValue), -MOSQ_ERR_OVERSIZE_PACKET.rawValue,
             -MOSQ_ERR_PAYLOAD_SIZE.rawValue,
         ]
-        self = .denied(reason: Self.reasonText(code), isTooLong: tooLong.contains(code))
+        self = .rejected(reason: Self.reasonText(code), isTooLong: tooLong.contains(code))
     }
 
     static func reasonText(_ code: Int32) -> String {

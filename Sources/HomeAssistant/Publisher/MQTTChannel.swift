@@ -12,7 +12,7 @@ package final class MQTTChannel: NotificationSink {
     struct Link: Sendable {
         var connection: MQTTConnection
         var topics: Topics
-        var denials: Denials
+        var rejections: Rejections
         var context: PublisherContext
         /// Called after a late confirmation.
         var storeChanged: @Sendable () async -> Void
@@ -53,13 +53,13 @@ package final class MQTTChannel: NotificationSink {
     /// Publishes a notification. Returns whether the broker has confirmed it and a client subscribes.
     private func publish(_ notification: TrackerNotification, _ link: Link) async -> Bool {
         let topic = link.topics.notify
-        guard link.denials.canRetry(topic), let tracker = try? link.context.tracker(),
+        guard link.rejections.canRetry(topic), let tracker = try? link.context.tracker(),
             let snapshot = try? tracker.state(),
             let text = try? TrackerAPI.json(
                 NotifyPayload(notification: notification, snapshot: snapshot, now: tracker.now)),
             let delivery = try? await link.connection.publish([MQTTMessage(topic, text)]).first
         else { return false }
-        link.denials.record(topic, delivery)
+        link.rejections.record(topic, delivery)
         return delivery == .accepted(hasSubscriber: true)
     }
 }

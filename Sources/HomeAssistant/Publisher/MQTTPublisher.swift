@@ -39,7 +39,7 @@ package actor MQTTPublisher {
     nonisolated let channel: MQTTChannel
     /// The channel with the notifications that it missed.
     nonisolated let notifications: BufferedSink
-    nonisolated let denials: Denials
+    nonisolated let rejections: Rejections
     /// Whether this process has seen an MQTT client ID in the store. If the store has none now, it was purged.
     private nonisolated let hadIdentity = Mutex(false)
     private let pause = Pause()
@@ -60,7 +60,7 @@ package actor MQTTPublisher {
     /// - Parameter notifications: delivers to the channel, and first those that it missed.
     package init(_ dependencies: Dependencies, channel: MQTTChannel, notifications: BufferedSink) {
         (self.dependencies, self.channel, self.notifications) = (dependencies, channel, notifications)
-        denials = Denials(log: dependencies.context.log)
+        rejections = Rejections(log: dependencies.context.log)
     }
 
     /// Makes the store record drinks for publication. Call it before any drink is stored.
@@ -96,7 +96,8 @@ package actor MQTTPublisher {
                 briefConnections =
                     connections > before && ContinuousClock.now - start < Self.briefDuration ? briefConnections + 1 : 0
                 // Some versions of mosquitto disconnect after each rejected message.
-                report(error, plan, lossCause: briefConnections > 1 ? denials.sentences ?? MQTTAdvice.otherClient : nil)
+                let isRepeated = briefConnections > 1
+                report(error, plan, lossCause: isRepeated ? rejections.sentences ?? MQTTAdvice.otherClient : nil)
                 await wait(
                     isCopy(error) ? Self.slowInterval : backoff.next(jitter: context.randomFraction()), while: plan)
             }
@@ -130,7 +131,7 @@ package actor MQTTPublisher {
     func connected(_ plan: MQTTPlan, _ connection: MQTTConnection) -> String {
         connections += 1
         (lastProblem, prefixProblem) = (nil, nil)
-        denials.begin(at: plan.address, connection.limitations)
+        rejections.begin(at: plan.address, connection.limitations)
         recordProblem()
         let suffix = UInt32(min(1, max(0, context.randomFraction())) * Double(UInt32.max))
         return "\(connections)-\(String(suffix, radix: 36))"
@@ -155,7 +156,7 @@ package actor MQTTPublisher {
 
     /// Stores the errors, which `status` and `doctor` show.
     private func recordProblem() {
-        let message = lastProblem ?? prefixProblem ?? denials.sentences
+        let message = lastProblem ?? prefixProblem ?? rejections.sentences
         if let tracker = try? context.tracker() {
             try? tracker.store.recordProblem(message, of: Self.name, at: tracker.now)
         }

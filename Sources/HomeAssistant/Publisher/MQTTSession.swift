@@ -44,7 +44,7 @@ struct MQTTSession {
     private var topics: Topics { plan.topics }
     private var context: PublisherContext { publisher.context }
     private var version: String { publisher.dependencies.version }
-    private var denials: Denials { publisher.denials }
+    private var rejections: Rejections { publisher.rejections }
 
     /// Connects, and publishes until the settings change, the store is purged, or the task is cancelled.
     /// - Throws: the reason why the connection failed or ended.
@@ -59,7 +59,7 @@ struct MQTTSession {
         await publisher.reportStaleTopics(except: plan)
         let handler = CommandHandler(
             tracker: context.tracker, service: dependencies.service, sharesWaterline: context.sharesWaterline)
-        let inbox = CommandInbox(plan, handler, publisher.denials, id: identity.id, log: context.log) {
+        let inbox = CommandInbox(plan, handler, publisher.rejections, id: identity.id, log: context.log) {
             Task {
                 await publisher.checkNow()
                 await dependencies.storeChanged()
@@ -79,7 +79,7 @@ struct MQTTSession {
         do {
             publisher.channel.connect(
                 MQTTChannel.Link(
-                    connection: connection, topics: plan.topics, denials: publisher.denials, context: context,
+                    connection: connection, topics: plan.topics, rejections: publisher.rejections, context: context,
                     storeChanged: dependencies.storeChanged))
             let connectionID = await publisher.connected(plan, connection)
             var session = MQTTSession(
@@ -142,18 +142,18 @@ struct MQTTSession {
         let subject = "a subscription to \(filters[0])"
         do throws(MQTTFailure) {
             try await connection.subscribe(filters, isOwnIgnored: isOwnIgnored)
-            denials.record(subject, nil)
+            rejections.record(subject, nil)
         } catch {
             guard error.kind == .refused, let code = error.code else { throw error }
-            denials.record(subject, MQTTDelivery.reasonText(code))
+            rejections.record(subject, MQTTDelivery.reasonText(code))
         }
     }
 
     private mutating func publishSips() async throws {
-        while !Task.isCancelled, denials.canRetry(topics.sip) {
+        while !Task.isCancelled, rejections.canRetry(topics.sip) {
             let tracker = try context.tracker()
             // After a rejection send one drink first: the broker might have accepted part of a batch.
-            let limit = denials.isDenied(topics.sip) ? 1 : Self.drinkBatch
+            let limit = rejections.isRejected(topics.sip) ? 1 : Self.drinkBatch
             let due = try tracker.store.changes(for: identity.name, limit: limit)
             guard let last = due.last else { return }
             let known = await publisher.unrecordedChanges
@@ -166,14 +166,14 @@ struct MQTTSession {
                 })
             let answers = zip(unsent, deliveries)
             await publisher.addConfirmed(answers.filter { $1.isAccepted }.map(\.0))
-            let denied = answers.first { !$1.isAccepted }?.0.sequence
-            let through = denied.map { denied in due.last { $0.sequence < denied } } ?? last
+            let rejected = answers.first { !$1.isAccepted }?.0.sequence
+            let through = rejected.map { rejected in due.last { $0.sequence < rejected } } ?? last
             // If this write fails (full disk), `unrecordedChanges` prevents a second publication.
             if let through {
                 try tracker.store.confirmChanges(of: identity.name, through: through.sequence)
                 await publisher.removeConfirmed(through: through.sequence)
             }
-            if denied != nil || due.count < limit { return }
+            if rejected != nil || due.count < limit { return }
         }
     }
 
@@ -184,7 +184,7 @@ struct MQTTSession {
         let tracker = try context.tracker()
         let sharesWaterline = context.sharesWaterline()
         let now = StateInputs(mark: try tracker.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
-        guard isTick || now != publishedInputs || denials.isDue(retainedTopics) else { return }
+        guard isTick || now != publishedInputs || rejections.isDue(retainedTopics) else { return }
         if isTick { lastTick = .now }
         if isHeartbeat { lastHeartbeat = .now }
         let settings = try tracker.store.settings()
@@ -218,7 +218,7 @@ struct MQTTSession {
         try await publishRetained(all, again: isHeartbeat, devices: devices.wholeDevices, tracker.store)
         publishedInputs = now
         // Publish a device in parts after the broker has rejected its message as too long.
-        if devices.wholeDevices.contains(where: denials.isTooLong) {
+        if devices.wholeDevices.contains(where: rejections.isTooLong) {
             publishedInputs = nil
             try await publishDay()
         }
@@ -236,7 +236,7 @@ struct MQTTSession {
         }
         let unsent = all.filter {
             (sentTexts[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")))
-                && denials.canRetry($0.topic)
+                && rejections.canRetry($0.topic)
         }
         let messages = unsent.map { MQTTMessage($0.topic, $0.text, isRetained: true) }
         let deliveries = try await publish(messages, canSplit: devices)
@@ -265,7 +265,7 @@ struct MQTTSession {
         var (messages, wholeDevices): ([(topic: String, text: String)], Set<String>) = ([], [])
         for device in [day] + bottleDevices {
             let topic = device.topic(discovery)
-            if denials.isTooLong(topic) {
+            if rejections.isTooLong(topic) {
                 messages += try device.messages(discovery)
             } else {
                 messages.append((topic, try TrackerAPI.json(device)))
@@ -297,8 +297,8 @@ struct MQTTSession {
 
     private mutating func publishHealth() async throws {
         let isDue = lastHealth.map { ContinuousClock.now - $0 >= Self.healthInterval } ?? true
-        guard isDue || denials.isDue([topics.bridgeState, topics.bridgeHealth]) else { return }
-        let publishesOnline = lastHealth == nil || denials.isDenied(topics.bridgeState)
+        guard isDue || rejections.isDue([topics.bridgeState, topics.bridgeHealth]) else { return }
+        let publishesOnline = lastHealth == nil || rejections.isRejected(topics.bridgeState)
         lastHealth = .now
         let health = await BridgeHealth(
             uptime: Int((ContinuousClock.now - publisher.startTime).components.seconds),
@@ -334,7 +334,7 @@ struct MQTTSession {
     private func publish(_ messages: [MQTTMessage], canSplit: Set<String> = []) async throws -> [MQTTDelivery] {
         let deliveries = try await connection.publish(messages)
         for (message, delivery) in zip(messages, deliveries) {
-            denials.record(message.topic, delivery, canSplit: canSplit.contains(message.topic))
+            rejections.record(message.topic, delivery, canSplit: canSplit.contains(message.topic))
         }
         await publisher.count(published: deliveries.count { $0.isAccepted })
         return deliveries

@@ -3,8 +3,8 @@ import Synchronization
 import Utilities
 
 /// The topics and features that a broker rejects, with its reasons. A rejected topic is retried after a growing pause.
-final class Denials: Sendable {
-    private struct Denial {
+final class Rejections: Sendable {
+    private struct Rejection {
         var sentence: String
         var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
         var until = ContinuousClock.now
@@ -12,7 +12,7 @@ final class Denials: Sendable {
 
     private struct State {
         var address = ""
-        var denied: [String: Denial] = [:]
+        var rejected: [String: Rejection] = [:]
         /// The topics with messages that are too long for the broker and must be split.
         var tooLong: Set<String> = []
     }
@@ -33,17 +33,17 @@ final class Denials: Sendable {
 
     /// One sentence per rejection; `nil` without any.
     var sentences: String? {
-        let all = state.withLock { $0.denied.sorted { $0.key < $1.key }.map(\.value.sentence) }
+        let all = state.withLock { $0.rejected.sorted { $0.key < $1.key }.map(\.value.sentence) }
         return all.isEmpty ? nil : all.joined(separator: " ")
     }
 
-    func isDenied(_ topic: String) -> Bool { state.withLock { $0.denied[topic] != nil } }
-    func canRetry(_ topic: String) -> Bool { state.withLock { $0.denied[topic].map { $0.until <= .now } ?? true } }
+    func isRejected(_ topic: String) -> Bool { state.withLock { $0.rejected[topic] != nil } }
+    func canRetry(_ topic: String) -> Bool { state.withLock { $0.rejected[topic].map { $0.until <= .now } ?? true } }
     func isTooLong(_ topic: String) -> Bool { state.withLock { $0.tooLong.contains(topic) } }
 
     /// Whether the pause of a rejected topic is over.
     func isDue(_ topics: some Sequence<String>) -> Bool {
-        state.withLock { state in topics.contains { state.denied[$0].map { $0.until <= .now } ?? false } }
+        state.withLock { state in topics.contains { state.rejected[$0].map { $0.until <= .now } ?? false } }
     }
 
     /// Records the broker's response for a topic.
@@ -51,8 +51,8 @@ final class Denials: Sendable {
     func record(_ topic: String, _ delivery: MQTTDelivery, canSplit: Bool = false) {
         switch delivery {
         case .accepted: record(topic, nil)
-        case .denied(_, isTooLong: true) where canSplit: state.withLock { _ = $0.tooLong.insert(topic) }
-        case .denied(let reason, _): record(topic, reason)
+        case .rejected(_, isTooLong: true) where canSplit: state.withLock { _ = $0.tooLong.insert(topic) }
+        case .rejected(let reason, _): record(topic, reason)
         }
     }
 
@@ -62,16 +62,16 @@ final class Denials: Sendable {
         let change: (level: Logger.Level, sentence: String)? = state.withLock { state in
             let broker = "The broker at \(state.address)"
             guard let reason else {
-                guard state.denied.removeValue(forKey: subject) != nil else { return nil }
+                guard state.rejected.removeValue(forKey: subject) != nil else { return nil }
                 return (.notice, "\(broker) \(verb)s \(subject) now.")
             }
             let advice = reason.contains("uthorized") ? " Check its access rules (ACL) for this user." : ""
             let sentence = "\(broker) does not \(verb) \(subject): \(reason).\(advice)"
-            var denial = state.denied[subject] ?? Denial(sentence: "")
-            denial.until = .now + denial.backoff.next(jitter: 1)
-            defer { state.denied[subject] = denial }
-            guard denial.sentence != sentence else { return nil }
-            denial.sentence = sentence
+            var rejection = state.rejected[subject] ?? Rejection(sentence: "")
+            rejection.until = .now + rejection.backoff.next(jitter: 1)
+            defer { state.rejected[subject] = rejection }
+            guard rejection.sentence != sentence else { return nil }
+            rejection.sentence = sentence
             return (.warning, sentence)
         }
         if let change { log.log(level: change.level, "MQTT: \(change.sentence)") }
