@@ -61,8 +61,8 @@ package actor PostgresPublisher {
     /// Runs until its task is cancelled.
     package func run() async {
         var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
-        let following = DayObserver.waking(watch) { await self.checkNow() }
-        defer { following?.cancel() }
+        let observation = DayObserver.observe(watch) { await self.checkNow() }
+        defer { observation?.cancel() }
         while !Task.isCancelled {
             do {
                 if try isDue() {
@@ -71,7 +71,7 @@ package actor PostgresPublisher {
                     backoff.reset()
                     limit = PostgresSession.limit
                 }
-                let length = following == nil ? Self.checkInterval : Self.reportInterval
+                let length = observation == nil ? Self.checkInterval : Self.reportInterval
                 await pause.wait { try? await Task.sleep(for: length) }
             } catch {
                 report(error)

@@ -14,7 +14,7 @@ enum BrokerAdvice {
             set("ca-file = \"FILE\", and in url the name that is in the broker's certificate", "mqtt.caFile FILE")
         case .closedBeforeResponse:
             set("url = \"mqtts://HOST:8883\" (or mqtt://HOST:1883)", "mqtt.url mqtts://HOST:8883")
-        case .wrongUse: "Check the settings: waterh-tracker settings get --store \(store)"
+        case .invalid: "Check the settings: waterh-tracker settings get --store \(store)"
         case .unreachable, .takenOver, .lost, .noAnswer, .processLimit, .closed:
             "Check that the broker is running (systemctl status mosquitto). If it is on another machine: "
                 + set("url = \"mqtt://HOST:1883\"", "mqtt.url mqtt://HOST:1883")

@@ -243,7 +243,7 @@ enum DoctorChecks {
             return [
                 Finding(
                     "mqtt", .bad, (error as? any Problem)?.sentence ?? "\(error)",
-                    advice: BrokerAdvice.line(.wrongUse, inFile: inFile, store: location.path))
+                    advice: BrokerAdvice.line(.invalid, inFile: inFile, store: location.path))
             ]
         }
     }

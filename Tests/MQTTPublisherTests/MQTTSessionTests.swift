@@ -303,6 +303,6 @@ import Testing
             #expect(failure != nil)
         }
         let half = await #expect(throws: MQTTFailure.self) { try await attempt("localhost") { $0.key = nil } }
-        #expect(half?.kind == .wrongUse)
+        #expect(half?.kind == .invalid)
     }
 }

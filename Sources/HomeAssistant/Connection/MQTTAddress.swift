@@ -12,10 +12,10 @@ package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
     package init(_ text: String) throws(MQTTFailure) {
         // The message does not contain the text, because it might include a password.
         guard !text.contains("@") else {
-            throw MQTTFailure(.wrongUse, "invalid broker address: it has a user. Set mqtt.user instead")
+            throw MQTTFailure(.invalid, "invalid broker address: it has a user. Set mqtt.user instead")
         }
         func invalid(_ reason: String) -> MQTTFailure {
-            MQTTFailure(.wrongUse, "invalid broker address \"\(text)\": \(reason)")
+            MQTTFailure(.invalid, "invalid broker address \"\(text)\": \(reason)")
         }
         let lower = text.lowercased()
         guard let scheme = ["mqtt://", "mqtts://"].first(where: lower.hasPrefix) else {

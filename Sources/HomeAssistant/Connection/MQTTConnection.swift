@@ -49,7 +49,7 @@ package final class MQTTConnection: Sendable {
         (self.options, self.receive) = (options, receive)
         // The pointer is unretained, because the thread below retains this object until it has destroyed the client.
         mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
-        Self.listen(handle)
+        Self.setCallbacks(handle)
         let address = Int(bitPattern: handle)
         let thread = Thread { if let handle = OpaquePointer(bitPattern: address) { self.run(handle) } }
         thread.name = "mqtt"
@@ -291,7 +291,7 @@ extension MQTTConnection {
         owner.map { Unmanaged<MQTTConnection>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private static func listen(_ client: OpaquePointer) {
+    private static func setCallbacks(_ client: OpaquePointer) {
         mosquitto_connect_v5_callback_set(client) { _, owner, code, _, properties in
             var (retains, qos) = (UInt8(1), UInt8(1))
             if let properties {
@@ -372,7 +372,7 @@ extension MQTTConnection {
             return MQTTFailure(.unreachable, "\(broker) cannot be found: its name has no address")
         }
         if code == MOSQ_ERR_INVAL.rawValue {
-            return MQTTFailure(.wrongUse, "libmosquitto rejects a value: \(details ?? MosquittoClient.text(code))")
+            return MQTTFailure(.invalid, "libmosquitto rejects a value: \(details ?? MosquittoClient.text(code))")
         }
         let isTLS = code == MOSQ_ERR_TLS.rawValue || code == MOSQ_ERR_TLS_HANDSHAKE.rawValue
         if isTLS || !isConnected && options.address.isEncrypted && (details != nil || errno == EPROTO) {

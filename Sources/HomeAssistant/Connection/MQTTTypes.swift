@@ -96,7 +96,7 @@ package enum MQTTDelivery: Hashable, Sendable {
 package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable {
         /// An address, a topic or a file is invalid.
-        case wrongUse
+        case invalid
         case unreachable
         case refused
         /// A certificate, a host name or a key is invalid.

@@ -58,12 +58,12 @@ enum MosquittoClient {
         // The library has no asynchronous call with properties. This call stores them, and fails for the host `nil`.
         let code = mosquitto_connect_bind_v5(client, nil, 0, 30, nil, properties)
         guard code == MOSQ_ERR_INVAL.rawValue else {
-            throw MQTTFailure(.wrongUse, "libmosquitto rejects the properties: \(text(code))")
+            throw MQTTFailure(.invalid, "libmosquitto rejects the properties: \(text(code))")
         }
     }
 
     private static func check(_ code: Int32, _ what: String) throws(MQTTFailure) {
-        guard code == 0 else { throw MQTTFailure(.wrongUse, "libmosquitto rejects \(what): \(text(code))") }
+        guard code == 0 else { throw MQTTFailure(.invalid, "libmosquitto rejects \(what): \(text(code))") }
     }
 
     /// Enables TLS. The broker's certificate and host name are always verified.
@@ -73,7 +73,7 @@ enum MosquittoClient {
             throw MQTTFailure(.tls, "The file \(file) cannot be read: \(String(cString: strerror(errno)))")
         }
         guard (options.certificate == nil) == (options.key == nil) else {
-            throw MQTTFailure(.wrongUse, "mqtt.certificateFile and mqtt.keyFile must be set together")
+            throw MQTTFailure(.invalid, "mqtt.certificateFile and mqtt.keyFile must be set together")
         }
         // A key with a passphrase fails, because the service cannot ask for it.
         let code = mosquitto_tls_set(

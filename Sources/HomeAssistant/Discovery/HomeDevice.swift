@@ -86,12 +86,12 @@ struct HomeDevice: Encodable {
             guard let platform = fields.removeValue(forKey: "platform")?.text, !fields.isEmpty else { return nil }
             return (
                 topic: "\(discovery)/\(platform)/\(id)/\(key)/config",
-                text: try TrackerAPI.json(Single(device: self, fields: fields))
+                text: try TrackerAPI.json(EntityMessage(device: self, fields: fields))
             )
         }
     }
 
-    private struct Single: Encodable {
+    private struct EntityMessage: Encodable {
         let device: HomeDevice
         let fields: [String: PlainValue]
 

@@ -119,13 +119,13 @@ struct BottlePayload: Encodable {
 
     var bottle: KnownBottle
     var link: String
-    var trouble: String?
+    var problem: String?
 
     init(_ bottle: KnownBottle, _ snapshot: TrackerSnapshot, _ service: ServiceStatus?) {
         self.bottle = bottle
-        trouble = snapshot.connectionProblem?.description
+        problem = snapshot.connectionProblem?.description
         let stage = service?.stage ?? "idle"
-        link = stage == "idle" && trouble != nil ? "error" : Self.links.contains(stage) ? stage : "polling"
+        link = stage == "idle" && problem != nil ? "error" : Self.links.contains(stage) ? stage : "polling"
     }
 
     /// The part of topics and device ids that identifies the bottle.
@@ -133,7 +133,7 @@ struct BottlePayload: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         try bottle.encode(to: encoder)
-        try encoder.encode(["link": link, "trouble": trouble])
+        try encoder.encode(["link": link, "trouble": problem])
     }
 }
 

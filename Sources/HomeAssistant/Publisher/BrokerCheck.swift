@@ -43,7 +43,7 @@ package enum BrokerCheck: Sendable {
             await connection.close()
         } catch {
             let message = MQTTAdvice.message(error, plan)
-            guard let failure = error as? MQTTFailure else { return .failed(message, .wrongUse) }
+            guard let failure = error as? MQTTFailure else { return .failed(message, .invalid) }
             return .failed(message, MQTTAdvice.hasNoTLS(failure) ? .closedBeforeResponse : failure.kind)
         }
         if let id = conflict.withLock({ $0.id }) {

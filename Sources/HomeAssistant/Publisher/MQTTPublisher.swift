@@ -48,7 +48,7 @@ package actor MQTTPublisher {
     private var prefixProblem: String?
     /// Whether the settings named a broker at the last check; `nil` before the first.
     private var wasOn: Bool?
-    private var isFollowing = false
+    private var hasFileEvents = false
     private var reportedBrokers: Set<String> = []
     private var briefConnections = 0
     private(set) var connections = 0
@@ -72,11 +72,11 @@ package actor MQTTPublisher {
     /// Runs until its task is cancelled.
     package func run() async {
         var backoff = Backoff()
-        let following = DayObserver.waking(context.watch, pausesAfterWrite: DayObserver.pausesAfterWrite) {
+        let observation = DayObserver.observe(context.watch, pausesAfterWrite: DayObserver.pausesAfterWrite) {
             await self.checkNow()
         }
-        isFollowing = following != nil
-        defer { following?.cancel() }
+        hasFileEvents = observation != nil
+        defer { observation?.cancel() }
         while !Task.isCancelled {
             var plan: MQTTPlan?
             let (start, before) = (ContinuousClock.now, connections)
@@ -84,7 +84,7 @@ package actor MQTTPublisher {
                 plan = try self.plan()
                 guard let plan else {
                     try turnOff()
-                    await pauseFor(DayObserver.checkInterval(hasFileEvents: isFollowing))
+                    await pauseFor(DayObserver.checkInterval(hasFileEvents: hasFileEvents))
                     continue
                 }
                 wasOn = true
@@ -138,7 +138,7 @@ package actor MQTTPublisher {
     }
 
     /// Records that another store publishes to the same topics.
-    func noteOtherStore(_ other: String?, at topics: Topics) {
+    func recordOtherStore(_ other: String?, at topics: Topics) {
         let problem = other.map {
             """
             Another store (\(MQTTPlan.client($0))) publishes at \(topics.prefix)/…, too, and each overwrites the \
@@ -168,18 +168,18 @@ package actor MQTTPublisher {
 
     func removeConfirmed(through last: Int64) { unrecordedChanges = unrecordedChanges.filter { $0.sequence > last } }
 
-    func waitForChanges() async { await pauseFor(isFollowing ? Self.slowInterval : Self.fastInterval) }
+    func waitForChanges() async { await pauseFor(hasFileEvents ? Self.slowInterval : Self.fastInterval) }
 
     /// Reports retained messages at other brokers, which cannot be deleted from here.
     func reportStaleTopics(except plan: MQTTPlan?) {
-        for left in (try? context.tracker().store.staleTopics()) ?? []
-        where !["", plan.map { "\($0.address)" }].contains(left.brokerAddress)
-            && reportedBrokers.insert(left.brokerAddress).inserted
+        for stale in (try? context.tracker().store.staleTopics()) ?? []
+        where !["", plan.map { "\($0.address)" }].contains(stale.brokerAddress)
+            && reportedBrokers.insert(stale.brokerAddress).inserted
         {
             context.log.warning(
                 """
-                MQTT: The broker at \(left.brokerAddress) still retains \(counted(left.topics.count, "message")) of \
-                this store (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set \
+                MQTT: The broker at \(stale.brokerAddress) still retains \(counted(stale.topics.count, "message")) of \
+                this store (\(stale.topics[0])\(stale.topics.count > 1 ? " and more" : "")). To clear them, set \
                 mqtt.url to that broker, and then back.
                 """)
         }

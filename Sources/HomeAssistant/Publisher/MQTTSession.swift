@@ -123,7 +123,7 @@ struct MQTTSession {
             guard try isCurrent(), try publisher.plan() == plan else { return }
             let events = inbox.takeEvents()
             if events.mustRepublish { (sentTexts, lastState, publishedInputs) = ([:], nil, nil) }
-            await publisher.noteOtherStore(inbox.otherStore, at: topics)
+            await publisher.recordOtherStore(inbox.otherStore, at: topics)
             try await publishSips()
             try await publishDay()
             // Publish notifications after the devices, whose entities show them.
@@ -314,16 +314,16 @@ struct MQTTSession {
         try await clear(retainedTopics)
         let store = try context.tracker().store
         try store.deleteRetained(retainedTopics.sorted(), of: identity.name)
-        for left in try store.staleTopics() where left.id == identity.id { try store.delete(left) }
+        for stale in try store.staleTopics() where stale.id == identity.id { try store.delete(stale) }
         retainedTopics = []
     }
 
     /// Deletes the retained messages from before a purge.
     private func clearOldIdentities() async throws {
         let store = try context.tracker().store
-        for left in try store.staleTopics() where ["", "\(plan.address)"].contains(left.brokerAddress) {
-            try await clear(Set(left.topics).subtracting(retainedTopics))
-            try store.delete(left)
+        for stale in try store.staleTopics() where ["", "\(plan.address)"].contains(stale.brokerAddress) {
+            try await clear(Set(stale.topics).subtracting(retainedTopics))
+            try store.delete(stale)
         }
     }
 

@@ -53,8 +53,8 @@ package actor NotificationSender: NotificationSink {
     /// Runs until its task is cancelled.
     /// - Parameter arrivedLate: called when a message is accepted after its delivery has stopped waiting.
     package func run(arrivedLate: @Sendable () async -> Void = {}) async {
-        let waking = DayObserver.waking(context.watch) { [weak self] in await self?.checkNow() }
-        defer { waking?.cancel() }
+        let observation = DayObserver.observe(context.watch) { [weak self] in await self?.checkNow() }
+        defer { observation?.cancel() }
         isStopped = false
         while !Task.isCancelled {
             var length = checkInterval

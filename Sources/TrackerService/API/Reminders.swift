@@ -221,7 +221,7 @@ package actor DayObserver {
     }
 
     /// Calls `wake` after every write until the task is cancelled. `nil` without file events: the caller must poll.
-    package static func waking(
+    package static func observe(
         _ watch: StoreWatch?, pausesAfterWrite: [Duration] = slowPauses, _ wake: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never>? {
         guard let watch else { return nil }
