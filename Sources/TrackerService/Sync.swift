@@ -180,14 +180,14 @@ package struct SyncClient: Sendable {
 extension SyncClient {
     /// The client for the server of the settings; `nil` if they have none.
     /// - Throws: `SyncProblem` if the credential's file cannot be read.
-    package static func named(by settings: Settings, timeoutSeconds: Double = 10) throws -> SyncClient? {
+    package init?(_ settings: Settings, timeoutSeconds: Double = 10) throws {
         guard let base = settings.service.syncURL.flatMap({ URL(string: $0) }) else { return nil }
         let token =
             try settings.service.syncToken
             ?? settings.service.syncTokenFile.map {
                 try SmallFile.secret($0, setting: "sync.tokenFile", kind: "token") { SyncProblem($0) }
             }
-        return SyncClient(base: base, token: token, timeoutSeconds: timeoutSeconds)
+        self.init(base: base, token: token, timeoutSeconds: timeoutSeconds)
     }
 }
 

@@ -42,7 +42,7 @@ actor ServiceStore {
     func tracker(source: String = "gateway", canNotify: Bool = false) -> TrackerAPI {
         reread()
         let log = log
-        var tracker = provider.tracker(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
+        var tracker = provider.tracker(source: source, canNotify: canNotify, warn: { log.warning("\($0)") })
         tracker.context.reminderHold =
             (try? tracker.isFirstVisit()) == true ? .setup : isFirstPollOver ? nil : .firstPoll
         return tracker
@@ -123,7 +123,7 @@ actor ServiceStore {
         problems[id] = report.failure?.kind
         let isConclusive = report.failure == nil || targets.allSatisfy { problems[$0.id] != nil }
         let (log, metadata) = (log, logContext.metadata())
-        provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
+        provider.tracker(warn: { log.warning("\($0)", metadata: metadata) }).afterPoll(
             report, isLive: isConclusive && !isReplay)
         logNextPoll()
     }

@@ -47,15 +47,15 @@ struct StoreProvider: Sendable {
     /// - Parameters:
     ///   - source: the interface of the request.
     ///   - canNotify: whether a channel can show notifications.
-    ///   - remark: receives messages for the user in addition to a response.
+    ///   - warn: receives warnings in addition to a response.
     func tracker(
         source: String = "gateway", canNotify: Bool = false,
-        remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }
+        warn: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }
     ) -> TrackerAPI {
         TrackerAPI(
             store,
             WriteContext(now: Machine.now(), zone: zone, source: source, makeID: { UUID().uuidString.lowercased() }),
-            canNotify: canNotify, remark: remark)
+            canNotify: canNotify, warn: warn)
     }
 
     /// The options of a poll by the settings; command-line options are added later.

@@ -93,16 +93,16 @@ private enum Doctor {
     }
 
     static func run(_ context: CommandContext) async throws {
-        let upkeep = try context.tracker.upkeep()
-        let tables = upkeep.rows
-        let findings = await store(upkeep, context) + host(context)
+        let maintenance = try context.tracker.maintenanceReport()
+        let tables = maintenance.rows
+        let findings = await store(maintenance, context) + host(context)
         let counts = tables.map { (camelCase($0.table), $0.rows) }
         let report = Report(findings: findings, tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
         try context.printReport(report) { _ in
             var lines: [String] = []
             for finding in findings {
-                let mark = finding.ok ? Console.paint("ok  ", .green) : Console.paint("warn", .amber)
-                lines.append("\(mark) \(finding.name.padded(14)) \(finding.detail)")
+                let label = finding.ok ? Console.paint("ok  ", .green) : Console.paint("warn", .amber)
+                lines.append("\(label) \(finding.name.padded(14)) \(finding.detail)")
                 if let advice = finding.advice { lines.append("     " + advice) }
             }
             let filled = tables.filter { $0.rows > 0 }.map { "\($0.table) \($0.rows)" }
@@ -124,11 +124,11 @@ private enum Doctor {
         Finding(name: name, ok: advice == nil, detail: detail, advice: advice)
     }
 
-    private static func store(_ upkeep: UpkeepReport, _ context: CommandContext) -> [Finding] {
-        let (counts, refused) = (upkeep.journal, upkeep.refused)
-        let reasons = Quarantine.list(upkeep.quarantineReasons)
+    private static func store(_ report: MaintenanceReport, _ context: CommandContext) -> [Finding] {
+        let (counts, refused) = (report.journal, report.refused)
+        let reasons = Quarantine.list(report.quarantineReasons)
         let disk = context.path == ":memory:" ? nil : StoreLocation.writeProblem(context.path)
-        let bottles = upkeep.bottles.map { bottle in
+        let bottles = report.bottles.map { bottle in
             let addresses =
                 bottle.identities.contains(bottle.name) || bottle.identities.isEmpty
                 ? "" : " = \(bottle.identities.joined(separator: ", "))"
@@ -136,8 +136,8 @@ private enum Doctor {
         }
         return [
             finding(
-                "store", upkeep.damage.isEmpty ? context.path : upkeep.damage.joined(separator: "; "),
-                upkeep.damage.isEmpty
+                "store", report.damage.isEmpty ? context.path : report.damage.joined(separator: "; "),
+                report.damage.isEmpty
                     ? nil : "Copy the file, then: sqlite3 \(context.path) .recover | sqlite3 repaired.sqlite"),
             Finding(name: "disk", ok: disk == nil, detail: disk?.text ?? "writable", advice: disk?.advice),
             finding(
@@ -148,16 +148,16 @@ private enum Doctor {
                     ? nil : "They are kept and retried at each poll. See them with: waterh-tracker journal list"),
             finding(
                 "quarantine",
-                "\(upkeep.junkReceived) undecodable deliver\(upkeep.junkReceived == 1 ? "y" : "ies"), "
-                    + "\(upkeep.junkNotKept) of them no longer kept",
-                upkeep.junkReceived == 0
+                "\(report.junkReceived) undecodable deliver\(report.junkReceived == 1 ? "y" : "ies"), "
+                    + "\(report.junkNotKept) of them no longer kept",
+                report.junkReceived == 0
                     ? nil : "Nothing was acknowledged for them. See them with: waterh-tracker journal list"),
             finding(
                 "settings", refused.isEmpty ? "all valid" : refused.map(\.description).joined(separator: " "),
                 refused.isEmpty ? nil : "Set them again with: waterh-tracker settings set NAME VALUE"),
-            sync(upkeep.outbox, upkeep.sync),
+            sync(report.outbox, report.sync),
         ]
-            + upkeep.publisherErrors.map { error in
+            + report.publisherErrors.map { error in
                 finding(
                     error.publisher, error.text(now: context.now, at: context.dateTime),
                     ["mqtt", "postgres"].contains(error.publisher)
@@ -165,7 +165,7 @@ private enum Doctor {
                         : "waterh-tracker settings get --store \(context.path)    waterh.toml takes precedence over it."
                 )
             } + [
-                finding("page", "a running service shows it at http://\(upkeep.listen)/"),
+                finding("page", "a running service shows it at http://\(report.listen)/"),
                 finding("zone", "\(context.zone.id), now \(context.dateTime(context.now))"),
                 finding("bottles", bottles.isEmpty ? "none yet" : bottles.joined(separator: ", ")),
             ]

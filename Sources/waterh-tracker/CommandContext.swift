@@ -139,7 +139,7 @@ struct ContextOpening {
         }
         return try TrackerAPI(
             store, now: now ?? fixedTime ?? Machine.now(), isExplicit: fixedTime != nil, zone: choice, source: "cli",
-            canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
+            canNotify: SessionBus.find() != nil, warn: { Diagnostics.warning($0) })
     }
 }
 

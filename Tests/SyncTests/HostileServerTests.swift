@@ -16,7 +16,7 @@ import TrackerCore
     private func after(_ seconds: Int64 = 0) -> WriteContext { context(Self.now + seconds) }
 
     private func pass(_ server: SyncServer, at seconds: Int64 = 10) async throws -> SyncClient.Pass {
-        let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 5))
+        let client = try #require(try SyncClient(store.settings(), timeoutSeconds: 5))
         return try await client.pass(store, now: { Instant(seconds: Self.now + seconds) }, zone: .utc)
     }
 
@@ -35,7 +35,7 @@ import TrackerCore
         }
         try store.changeSettings([("sync.url", "http://127.0.0.1:9/t0ken?key=s3cret")], after())
         _ = try store.startSession(after())
-        let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 5))
+        let client = try #require(try SyncClient(store.settings(), timeoutSeconds: 5))
         let trouble = try #require(
             try await client.pass(store, now: { Instant(seconds: Self.now + 10) }, zone: .utc).trouble)
         #expect(trouble.hasPrefix("The server at http://127.0.0.1:9 cannot be reached: C"), "\(trouble)")
@@ -191,7 +191,7 @@ import TrackerCore
         let server = try await SyncServer.start()
         _ = try session(server)
         _ = try await server.control("/control/mood", body: mood)
-        let client = try #require(try SyncClient.named(by: store.settings(), timeoutSeconds: 1))
+        let client = try #require(try SyncClient(store.settings(), timeoutSeconds: 1))
         let now = Instant(seconds: Self.now)
         let trouble = try await client.pass(store, now: { now }, zone: .utc).trouble
         #expect(trouble?.contains(reason) == true && trouble?.contains("reached") == false, "\(trouble ?? "")")
@@ -217,7 +217,7 @@ import TrackerCore
         let seen = try JSONDecoder().decode([String?].self, from: try await server.control("/control/seen"))
         #expect(Set(seen) == [nil, "Bearer wrong", "Bearer s3cret"])
         try FileManager.default.removeItem(atPath: folder.file("token"))
-        #expect(throws: SyncProblem.self) { try SyncClient.named(by: store.settings()) }
+        #expect(throws: SyncProblem.self) { try SyncClient(store.settings()) }
     }
 
     @Test func `the credential is never logged`() throws {

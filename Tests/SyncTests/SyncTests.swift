@@ -71,10 +71,10 @@ func context(_ seconds: Int64) -> WriteContext {
         _ = try store.logDrink(ml: 250, context(999))
         _ = try store.startSession(context(1000))
         for second in 1001...1003 { _ = try store.addLog(.drink(), context(Int64(second))) }
-        #expect(try SyncClient.named(by: store.settings()) == nil)
+        #expect(try SyncClient(store.settings()) == nil)
         try store.changeSettings([("sync.url", server.base.absoluteString)], context(1010))
         _ = try store.logDrink(ml: 300, context(1011))
-        let client = try #require(try SyncClient.named(by: store.settings()))
+        let client = try #require(try SyncClient(store.settings()))
         let pass = try await client.pass(store, now: { Instant(seconds: 1012) }, zone: .utc)
         #expect(pass.sent == 5 && pass.trouble == nil)
         let rows = String(decoding: try await server.control("/control/rows"), as: UTF8.self)
@@ -86,7 +86,7 @@ func context(_ seconds: Int64) -> WriteContext {
         #expect(try store.outbox().items.count == 1)
         try store.changeSettings([("sync.url", "")], context(1021))
         _ = try store.addLog(.drink(), context(1022))
-        #expect(try store.outbox().items.isEmpty && SyncClient.named(by: store.settings()) == nil)
+        #expect(try store.outbox().items.isEmpty && SyncClient(store.settings()) == nil)
         #expect(try await server.log().count == 5)
     }
 

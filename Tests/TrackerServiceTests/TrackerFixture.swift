@@ -23,7 +23,7 @@ final class TrackerFixture: Sendable {
                     count += 1
                     return "id-\(count)"
                 }
-            }, remark: { text in self.remarks.withLock { $0.append(text) } })
+            }, warn: { text in self.remarks.withLock { $0.append(text) } })
     }
 
     /// The same without `throws`.

@@ -34,7 +34,7 @@ package final class InputFile {
 
     deinit { if descriptor > STDERR_FILENO { close(descriptor) } }
 
-    package func read(_ take: (UnsafeRawBufferPointer) throws -> Void) throws {
+    package func read(_ receive: (UnsafeRawBufferPointer) throws -> Void) throws {
         var progress = ProgressLine()
         defer { progress.clear() }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
@@ -50,7 +50,7 @@ package final class InputFile {
                 continue
             }
             guard count > 0 else { return }
-            try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            try receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             done += count
             guard done - lastShown >= 4_000_000 else { continue }
             lastShown = done

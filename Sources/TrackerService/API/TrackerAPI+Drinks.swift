@@ -10,12 +10,12 @@ extension TrackerAPI {
 
     /// Undoes the last manual change.
     /// - Parameters:
-    ///   - reach: the changes that can be undone. Changes of sessions require access to Waterline.
+    ///   - scope: the changes that can be undone. Changes of sessions require access to Waterline.
     ///   - instant: the time of a delayed request; later changes are not undone.
-    package func undo(_ reach: UndoScope = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
-        if reach == .session { try requireWaterlineAccess() }
-        let reach = reach == .everything && !mayReadWaterline ? .drinks : reach
-        return try change { UndoOutcome(undone: try store.undo(context, reach, asOf: instant), state: try state()) }
+    package func undo(_ scope: UndoScope = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
+        if scope == .session { try requireWaterlineAccess() }
+        let scope = scope == .everything && !mayReadWaterline ? .drinks : scope
+        return try change { UndoOutcome(undone: try store.undo(context, scope, asOf: instant), state: try state()) }
     }
 
     /// Undoes the last change of one drink (`d12`), even if other changes followed.
@@ -78,13 +78,13 @@ extension TrackerAPI {
         DrinkOutcome(drink: report(drink), state: try state())
     }
 
-    /// Whether a name belongs to a session entry. A drink number takes precedence over an equal key, with a remark.
+    /// Whether a name belongs to a session entry. A drink number takes precedence over an equal key, with a warning.
     private func isSessionEntry(_ name: String) throws -> Bool {
         guard mayReadWaterline else { return false }
         let drinks = try store.drinks(named: name)
         if let shown = drinks.first, name == "d\(shown.number)" {
             for other in drinks.dropFirst() {
-                remark("\(name) is also the key of another drink, d\(other.number). The number \(name) is used.")
+                warn("\(name) is also the key of another drink, d\(other.number). The number \(name) is used.")
             }
             return false
         }

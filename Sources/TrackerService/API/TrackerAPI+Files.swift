@@ -30,15 +30,15 @@ extension TrackerAPI {
     {
         try change {
             var remarks: [String] = []
-            let outcome = try store.importSamples(context) { take in
-                try withoutActuallyEscaping(take) { take in
+            let outcome = try store.importSamples(context) { receive in
+                try withoutActuallyEscaping(receive) { receive in
                     let reader = HealthReader { sample in
                         // A record with wrong fields would replace a real drink of the bottle.
                         if let contradiction = sample.record(received: now, zone: zone.id)?.contradiction(now: now) {
                             throw HealthFileError(
                                 reason: "The record of \(sample.uuid ?? "") is not valid: \(contradiction).")
                         }
-                        try take(sample)
+                        try receive(sample)
                     }
                     try read { try reader.feed($0) }
                     try reader.finish()
@@ -79,7 +79,7 @@ extension TrackerAPI {
 
     /// Deletes all data, first on the sync server. If the server rejects this or does not respond, nothing is deleted.
     package func purge() async throws -> PurgeReport {
-        if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() {
+        if let client = try SyncClient(store.settings()), let profile = try store.profile() {
             try await client.deleteUser(profile.userID)
         }
         return try change {

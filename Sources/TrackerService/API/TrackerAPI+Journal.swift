@@ -109,10 +109,10 @@ private struct WireLines {
 
     init(now: Instant) { self.now = now }
 
-    mutating func feed(_ piece: UnsafeRawBufferPointer, _ take: (WireEntry) throws -> Void) throws {
+    mutating func feed(_ piece: UnsafeRawBufferPointer, _ receive: (WireEntry) throws -> Void) throws {
         for byte in piece {
             if byte == UInt8(ascii: "\n") {
-                try end(take)
+                try end(receive)
                 number += 1
             } else {
                 guard line.count < TrackerAPI.wireLineLimit else {
@@ -123,9 +123,9 @@ private struct WireLines {
         }
     }
 
-    mutating func finish(_ take: (WireEntry) throws -> Void) throws { try end(take) }
+    mutating func finish(_ receive: (WireEntry) throws -> Void) throws { try end(receive) }
 
-    private mutating func end(_ take: (WireEntry) throws -> Void) throws {
+    private mutating func end(_ receive: (WireEntry) throws -> Void) throws {
         defer { line.removeAll(keepingCapacity: true) }
         guard line.contains(where: { $0 > 32 }) else { return }
         let entry: WireEntry
@@ -141,7 +141,7 @@ private struct WireLines {
             throw refusal("not a JSON object")
         }
         if let contradiction = entry.contradiction(now: now) { throw refusal(contradiction) }
-        try take(entry)
+        try receive(entry)
     }
 
     private func refusal(_ reason: String) -> WrongInput {
@@ -200,9 +200,9 @@ extension TrackerAPI {
         do {
             if isLive, let connection = report.connection { try store.recordConnection(connection, at: now) }
         } catch {
-            remark("Saving the poll result failed: \(error)")
+            warn("Saving the poll result failed: \(error)")
         }
-        store.afterCommit(context).forEach(remark)
+        store.afterCommit(context).forEach(warn)
     }
 
     /// Determines the dates of every bottle's quarantined records again, with the settings of that bottle.

@@ -15,16 +15,16 @@ package struct TrackerAPI: Sendable {
     /// Whether the caller has access to Waterline. Otherwise entries of sessions are hidden and not undone.
     package private(set) var mayReadWaterline = true
     /// Receives warnings in addition to a result, one sentence each.
-    let remark: @Sendable (String) -> Void
+    let warn: @Sendable (String) -> Void
 
     package init(
         _ store: TrackerStore, _ context: WriteContext, canNotify: Bool = false,
-        remark: @escaping @Sendable (String) -> Void = { _ in }
+        warn: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.store = store
         self.context = context
         self.canNotify = canNotify
-        self.remark = remark
+        self.warn = warn
     }
 
     /// Uses the time zone of the store's settings.
@@ -34,12 +34,12 @@ package struct TrackerAPI: Sendable {
     package init(
         _ store: TrackerStore, now: Instant, isExplicit: Bool = false, zone: ZoneChoice, source: String,
         canNotify: Bool = false, makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() },
-        remark: @escaping @Sendable (String) -> Void = { _ in }
+        warn: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let zone = zone.effectiveZone(try store.settings())
         self.init(
             store, WriteContext(now: now, zone: zone, source: source, isExplicit: isExplicit, makeID: makeID),
-            canNotify: canNotify, remark: remark)
+            canNotify: canNotify, warn: warn)
     }
 
     package var now: Instant { context.now }
@@ -66,10 +66,10 @@ package struct TrackerAPI: Sendable {
     }
 
     /// Runs the tasks after a commit (tracker spec B8). Polls, sync and deliveries call it, because they write to the
-    /// store directly. Errors become remarks and do not affect the commit.
+    /// store directly. Errors become warnings and do not affect the commit.
     package func afterCommit() {
         guard (try? store.hasChanged()) ?? true else { return }
-        store.afterCommit(context).forEach(remark)
+        store.afterCommit(context).forEach(warn)
     }
 
     /// Runs a change and then the tasks after a commit. Every method that writes must use this.
@@ -141,10 +141,10 @@ extension TrackerAPI {
     package var path: String { store.path }
 
     /// The state of the store for maintenance. Changes nothing.
-    package func upkeep() throws -> UpkeepReport {
+    package func maintenanceReport() throws -> MaintenanceReport {
         let (settings, refused) = try store.settingsAndRefused()
         let junk = try store.quarantineCounts()
-        return UpkeepReport(
+        return MaintenanceReport(
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
             quarantineReasons: try store.quarantineReasons(), junkReceived: junk.received, junkNotKept: junk.evicted,
             refused: refused, outbox: try store.outbox(), sync: try store.syncReport().report,
@@ -161,7 +161,7 @@ extension TrackerAPI {
         let now = now
         var pass = SyncClient.Pass()
         do {
-            guard let client = try SyncClient.named(by: store.settings()) else { return nil }
+            guard let client = try SyncClient(store.settings()) else { return nil }
             pass = try await client.pass(store, now: { now }, zone: zone)
         } catch let problem as SyncProblem {
             try store.finishSyncPass(MergeOutcome(), trouble: problem.sentence)

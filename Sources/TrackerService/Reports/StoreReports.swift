@@ -76,7 +76,7 @@ extension FailedPoll: Encodable {
 }
 
 /// The state of a store for maintenance.
-package struct UpkeepReport: Sendable {
+package struct MaintenanceReport: Sendable {
     /// The number of rows by table, in the order of the schema.
     package let rows: [(table: String, rows: Int)]
     /// The errors of SQLite's integrity check; empty if there are none.
