@@ -35,7 +35,7 @@ package struct SyncClient: Sendable {
         package var rejected = 0
         package var merged = MergeOutcome()
         /// The error that ended the pass early.
-        package var trouble: String?
+        package var problem: String?
         package var status: SyncStatus = .idle
 
         package init() {}
@@ -47,7 +47,7 @@ package struct SyncClient: Sendable {
     package func pass(_ store: TrackerStore, now: @Sendable () -> Instant, zone: Zone) async throws -> Pass {
         var pass = Pass()
         var outbox = try store.outbox()
-        while pass.trouble == nil, let item = outbox.next(at: now()) {
+        while pass.problem == nil, let item = outbox.next(at: now()) {
             let outcome = await send(item)
             outbox.finish(item, outcome, at: now())
             guard try store.finishSending(item, outcome, at: now()) else {
@@ -58,22 +58,22 @@ package struct SyncClient: Sendable {
             switch outcome {
             case .sent: pass.sent += 1
             case .refused where outcome.isRejection: pass.rejected += 1
-            default: pass.trouble = message(outcome, item.operation.rawValue)
+            default: pass.problem = message(outcome, item.operation.rawValue)
             }
         }
-        if pass.trouble == nil, let profile = try store.profile() {
+        if pass.problem == nil, let profile = try store.profile() {
             let context = WriteContext(
                 now: now(), zone: zone, source: "http", makeID: { UUID().uuidString.lowercased() })
             do {
                 pass.merged = try await pull(store, profile.userID, context)
             } catch let error as SyncProblem {
-                pass.trouble = error.description
+                pass.problem = error.description
             } catch let error as Refusal {
-                pass.trouble = "The server at \(server) sent an invalid response: \(error.description)"
+                pass.problem = "The server at \(server) sent an invalid response: \(error.description)"
             }
         }
-        try store.finishSyncPass(pass.merged, trouble: pass.trouble)
-        pass.status = try pass.trouble == nil ? store.syncReport().status : .offline
+        try store.finishSyncPass(pass.merged, trouble: pass.problem)
+        pass.status = try pass.problem == nil ? store.syncReport().status : .offline
         return pass
     }
 
@@ -248,7 +248,7 @@ package struct SyncLoop: Sendable {
                     let start = now()
                     let pass = try await pass(tracker)
                     if pass != nil { lastPass = start }
-                    failure = pass?.trouble
+                    failure = pass?.problem
                 }
             } catch {
                 failure = "\(error)"

@@ -67,7 +67,7 @@ struct Check: StoreCommand {
     /// Runs sync. Its errors become warnings.
     private func sync(_ context: CommandContext) async throws {
         guard let pass = try await context.tracker.synchronise() else { return }
-        if let trouble = pass.trouble { Diagnostics.warning("\(trouble) Pending changes are sent at the next check.") }
+        if let problem = pass.problem { Diagnostics.warning("\(problem) Pending changes are sent at the next check.") }
         if pass.merged.refused > 0 {
             Diagnostics.warning(
                 """
@@ -181,8 +181,8 @@ private enum Doctor {
             ? "\(counted(report.refused, "row")) of the server rejected: " + report.refusals.joined(separator: "; ")
             : nil
         return Finding(
-            name: "sync", ok: rejections.isEmpty && report.trouble == nil && report.refused == 0,
-            detail: [waiting, rejections.first, report.trouble, rows].compactMap(\.self).joined(separator: ". "),
+            name: "sync", ok: rejections.isEmpty && report.problem == nil && report.refused == 0,
+            detail: [waiting, rejections.first, report.problem, rows].compactMap(\.self).joined(separator: ". "),
             advice: rejections.isEmpty
                 ? report.refused > 0 ? "Correct these rows on the server; all others are synchronised." : nil
                 : "Correct the server, then set sync.url again: they are resent.")

@@ -101,7 +101,7 @@ extension StatusText {
         if let hint = snapshot.connectionProblem?.hint { lines.append(Console.paint(hint, .red)) }
         lines += bottlesInRange(context)
         if snapshot.sync != .idle {
-            lines.append("Sync: \(snapshot.sync.rawValue)" + (snapshot.syncReport.trouble.map { ". \($0)" } ?? ""))
+            lines.append("Sync: \(snapshot.sync.rawValue)" + (snapshot.syncReport.problem.map { ". \($0)" } ?? ""))
         }
         if snapshot.syncReport.refused > 0 {
             lines.append(

@@ -36,11 +36,11 @@ import TrackerCore
         try store.changeSettings([("sync.url", "http://127.0.0.1:9/t0ken?key=s3cret")], after())
         _ = try store.startSession(after())
         let client = try #require(try SyncClient(store.settings(), timeoutSeconds: 5))
-        let trouble = try #require(
-            try await client.pass(store, now: { Instant(seconds: Self.now + 10) }, zone: .utc).trouble)
-        #expect(trouble.hasPrefix("The server at http://127.0.0.1:9 cannot be reached: C"), "\(trouble)")
-        #expect(!trouble.contains("t0ken") && !trouble.contains("s3cret"))
-        #expect(try store.syncReport().report.trouble == trouble)
+        let problem = try #require(
+            try await client.pass(store, now: { Instant(seconds: Self.now + 10) }, zone: .utc).problem)
+        #expect(problem.hasPrefix("The server at http://127.0.0.1:9 cannot be reached: C"), "\(problem)")
+        #expect(!problem.contains("t0ken") && !problem.contains("s3cret"))
+        #expect(try store.syncReport().report.problem == problem)
     }
 
     /// Invalid rows of a server, with the reason in the error.
@@ -150,7 +150,7 @@ import TrackerCore
     @Test func `rejected rows are counted and reported`() async throws {
         let server = try await SyncServer.start()
         let session = try session(server)
-        #expect(try await pass(server).trouble == nil)
+        #expect(try await pass(server).problem == nil)
         let row =
             #"""
             ["logEntry", {"id": "x", "sessionId": "\#(session.id)", "timestamp": -9223372036854775808, "type": \#
@@ -173,15 +173,15 @@ import TrackerCore
         let waiting = try store.outbox().items.count
         _ = try await server.control("/control/portal", body: kind)
         let first = try await pass(server)
-        #expect(first.sent == 0 && first.trouble?.contains("login") == true && first.status == .offline, "\(first)")
+        #expect(first.sent == 0 && first.problem?.contains("login") == true && first.status == .offline, "\(first)")
         #expect(try store.outbox().items.count == waiting)
         let (status, report) = try store.syncReport()
-        #expect(status == .offline && report.isPending && report.trouble != nil)
+        #expect(status == .offline && report.isPending && report.problem != nil)
         _ = try await server.control("/control/portal")
         #expect(try await pass(server, at: 400).sent == waiting)
         // With no pending changes only the query reaches the portal.
         _ = try await server.control("/control/portal", body: kind)
-        #expect(try await pass(server, at: 410).trouble?.contains("login") == true)
+        #expect(try await pass(server, at: 410).problem?.contains("login") == true)
         #expect(try store.syncReport().report.isPending)
     }
 
@@ -193,8 +193,8 @@ import TrackerCore
         _ = try await server.control("/control/mood", body: mood)
         let client = try #require(try SyncClient(store.settings(), timeoutSeconds: 1))
         let now = Instant(seconds: Self.now)
-        let trouble = try await client.pass(store, now: { now }, zone: .utc).trouble
-        #expect(trouble?.contains(reason) == true && trouble?.contains("reached") == false, "\(trouble ?? "")")
+        let problem = try await client.pass(store, now: { now }, zone: .utc).problem
+        #expect(problem?.contains(reason) == true && problem?.contains("reached") == false, "\(problem ?? "")")
     }
 
     @Test func `every request contains the credential`() async throws {
@@ -203,9 +203,9 @@ import TrackerCore
         _ = try session(server)
         let without = try await pass(server)
         #expect(
-            without.sent == 0 && without.rejected == 0 && without.trouble?.contains("sync.token") == true, "\(without)")
+            without.sent == 0 && without.rejected == 0 && without.problem?.contains("sync.token") == true, "\(without)")
         try store.changeSettings([("sync.token", "wrong")], after(20))
-        #expect(try await pass(server, at: 21).trouble?.contains("rejects the token") == true)
+        #expect(try await pass(server, at: 21).problem?.contains("rejects the token") == true)
         try store.changeSettings([("sync.token", "s3cret")], after(30))
         #expect(try await pass(server, at: 31).status == .idle)
 

@@ -39,7 +39,7 @@ import TrackerSupport
                         state.passes.append(Int(state.passed.components.seconds))
                         return state.answer
                     }
-                    try tracker.store.finishSyncPass(answer.merged, trouble: answer.trouble)
+                    try tracker.store.finishSyncPass(answer.merged, trouble: answer.problem)
                     return answer
                 },
                 log: log.logger)
@@ -81,11 +81,11 @@ import TrackerSupport
 
     @Test func `an error is reported once until it changes or ends`() async throws {
         let rig = try Rig()
-        rig.state.withLock { $0.answer.trouble = "down" }
+        rig.state.withLock { $0.answer.problem = "down" }
         await rig.run(ticks: 60) { tick, rig in
             rig.state.withLock { state in
-                if tick == 20 { state.answer.trouble = "it wants a login" }
-                if tick == 40 { state.answer.trouble = nil }
+                if tick == 20 { state.answer.problem = "it wants a login" }
+                if tick == 40 { state.answer.problem = nil }
             }
         }
         #expect(rig.events.first == "Sync: down" && rig.events.contains("Sync: it wants a login"), "\(rig.events)")

@@ -76,7 +76,7 @@ func context(_ seconds: Int64) -> WriteContext {
         _ = try store.logDrink(ml: 300, context(1011))
         let client = try #require(try SyncClient(store.settings()))
         let pass = try await client.pass(store, now: { Instant(seconds: 1012) }, zone: .utc)
-        #expect(pass.sent == 5 && pass.trouble == nil)
+        #expect(pass.sent == 5 && pass.problem == nil)
         let rows = String(decoding: try await server.control("/control/rows"), as: UTF8.self)
         #expect(
             try await Set(server.log().compactMap(\.first)).isSubset(of: ["createUser", "upsertSession", "addLogEntry"]
@@ -113,7 +113,7 @@ func context(_ seconds: Int64) -> WriteContext {
         let ids = try threeLogs(server.base)
         let client = SyncClient(base: server.base, timeoutSeconds: 5)
         let down = try await pass(client, at: 1010)
-        #expect(down.status == .offline && down.sent == 0 && down.trouble != nil)
+        #expect(down.status == .offline && down.sent == 0 && down.problem != nil)
         #expect(try store.outbox().items.filter { $0.operation == .addLogEntry }.map(\.entity.id) == ids)
         #expect(try store.activeSession(at: Instant(seconds: 1010))?.state.drinks == 3)
 

@@ -77,9 +77,9 @@ enum SyncStateTable {
         let status = try report.waiting == 0 ? .idle : OutboxTable.outbox(db).status
         let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT trouble, refused, refusals FROM sync_state"))
         guard let row else { return (status, report) }
-        (report.trouble, report.refused) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
+        (report.problem, report.refused) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
         report.refusals = [String](json: try row.decode(atIndex: 2)) ?? []
-        return (status == .idle && report.trouble != nil ? .offline : status, report)
+        return (status == .idle && report.problem != nil ? .offline : status, report)
     }
 
     /// Deletes the sync status, which belongs to the previous server.

@@ -6,25 +6,25 @@ package enum SyncStatus: String, Hashable, Sendable, Encodable {
 /// The result of the last synchronisation, and the number of waiting changes.
 package struct SyncReport: Hashable, Sendable, Encodable {
     package var waiting: Int
-    package var trouble: String?
+    package var problem: String?
     /// The number of the server's rows that were rejected at the last attempt.
     package var refused: Int
     /// The first rows that were rejected, as one sentence each.
     package var refusals: [String]
 
-    package init(waiting: Int = 0, trouble: String? = nil, refused: Int = 0, refusals: [String] = []) {
+    package init(waiting: Int = 0, problem: String? = nil, refused: Int = 0, refusals: [String] = []) {
         self.waiting = waiting
-        self.trouble = trouble
+        self.problem = problem
         self.refused = refused
         self.refusals = refusals
     }
 
     /// Whether there are changes to send or to fetch.
-    package var isPending: Bool { waiting > 0 || trouble != nil }
+    package var isPending: Bool { waiting > 0 || problem != nil }
 
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "waiting": waiting, "trouble": trouble, "refused": refused, "refusals": refusals,
+            "waiting": waiting, "trouble": problem, "refused": refused, "refusals": refusals,
         ])
     }
 }

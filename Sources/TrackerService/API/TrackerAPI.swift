@@ -165,7 +165,7 @@ extension TrackerAPI {
             pass = try await client.pass(store, now: { now }, zone: zone)
         } catch let problem as SyncProblem {
             try store.finishSyncPass(MergeOutcome(), trouble: problem.sentence)
-            pass.trouble = problem.sentence
+            pass.problem = problem.sentence
         }
         afterCommit()
         return pass

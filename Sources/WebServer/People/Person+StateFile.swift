@@ -15,7 +15,7 @@ extension Person {
     ///   - reportError: receives errors; a repeated one only once.
     package func updateStateFile(
         _ watch: StoreWatch? = nil, every: Duration = DayObserver.longestPause,
-        trouble reportError: @escaping @Sendable (String) -> Void
+        reportError: @escaping @Sendable (String) -> Void
     ) async {
         let keeper = StateFileKeeper(person: self, reportError: reportError)
         let pause = watch == nil ? Self.fileCheckInterval : every
