@@ -6,7 +6,7 @@ import TrackerService
 
 /// The HTTP server of one person's pages and API.
 package struct HTTPServer: Sendable {
-    private let person: Person
+    private let app: WebApp
     private let log: Logger
     private let codes: AccessCodes
     private let metrics: @Sendable () async -> String
@@ -17,12 +17,12 @@ package struct HTTPServer: Sendable {
     ///   - addresses: the page's addresses for browsers.
     ///   - metrics: the program's metrics in Prometheus format, in addition to the server's.
     package init(
-        _ person: Person, log: Logger, random: @escaping @Sendable () -> UInt32 = { UInt32.random(in: 0...UInt32.max) },
+        _ app: WebApp, log: Logger, random: @escaping @Sendable () -> UInt32 = { UInt32.random(in: 0...UInt32.max) },
         uptime: (@Sendable () -> Instant)? = nil,
         addresses: @escaping @Sendable () -> PageAddresses = { PageAddresses() },
         metrics: @escaping @Sendable () async -> String = { "" }
     ) {
-        self.person = person
+        self.app = app
         self.log = log
         self.metrics = metrics
         self.addresses = addresses
@@ -43,7 +43,7 @@ package struct HTTPServer: Sendable {
         let isSocket = if case .unix = endpoint { true } else { false }
         let router = Router(context: WebRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ErrorMiddleware(counts: counts))
-        register(RouteTable(router, person, isSocket: isSocket), counts).finish()
+        register(RouteTable(router, app, isSocket: isSocket), counts).finish()
 
         try await HTTPListener(endpoint: endpoint, responder: router.buildResponder(), log: log).run(ready: ready)
     }
@@ -60,16 +60,16 @@ package struct HTTPServer: Sendable {
         AccountRoutes.add(to: table, codes, addresses, log)
         BottleRoutes.add(to: table)
         WidgetRoutes.add(to: table)
-        HealthRoutes.add(to: table, person, counts, metrics)
+        HealthRoutes.add(to: table, app, counts, metrics)
         PageRoutes.add(to: table)
         return table
     }
 
     /// Every path with its methods, to compare with the API description.
     static var routes: [String: Set<HTTPRequest.Method>] {
-        let person = Person(name: Person.unnamed) { throw HTTPProblem.missing("There is no store.") }
-        let server = HTTPServer(person, log: Logger(label: "routes"))
-        return server.register(RouteTable(Router(context: WebRequestContext.self), person), ResponseCounts()).registered
+        let app = WebApp(name: WebApp.defaultName) { throw HTTPProblem.notFound("There is no store.") }
+        let server = HTTPServer(app, log: Logger(label: "routes"))
+        return server.register(RouteTable(Router(context: WebRequestContext.self), app), ResponseCounts()).registered
     }
 }
 

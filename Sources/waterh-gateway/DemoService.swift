@@ -44,7 +44,7 @@ struct DemoService: Sendable {
         // Skip the first-time setup, so that the page shows the day.
         _ = try await host.tracker.tracker().setUp([], notifications: "Not asked for.")
         let out = TextOutput.standard
-        let server = HTTPServer(host.page, log: log)
+        let server = HTTPServer(host.app, log: log)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await serve(server) {

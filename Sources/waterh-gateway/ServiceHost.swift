@@ -14,14 +14,14 @@ import WebServer
 final class ServiceHost: Sendable {
     let store: TrackerStore
     let tracker: ServiceStore
-    let page: Person
+    let app: WebApp
     let address = PageAddress()
     private let polls: PollService
     private let pollHistory: PollHistory
     private let driver: GatewayDriver
     private let desktop: ServiceDesktop?
     /// The notification channel of the open pages.
-    private let pageSink = EventSink()
+    private let pageSink = PageSink()
     private let work: [Task<Void, Never>]
 
     /// Opens the store and the link, and starts polling.
@@ -121,19 +121,19 @@ final class ServiceHost: Sendable {
         publisher.prepare()
         let postgres = plan.postgresPublisher(store, watch, log: log)
         postgres?.prepare()
-        let page = Person(
-            name: plan.instance ?? Person.unnamed, service: client, agents: agents,
+        let app = WebApp(
+            name: plan.instance ?? WebApp.defaultName, service: client, agents: agents,
             page: { [address] in hasDesktop ? address.page("") : nil }, sharesWaterline: sharesWaterline,
             storeChanged: { await reminders.checkNow() }
         ) { try plan.tracker(of: store, source: "http", canNotify: reminders.hasReceivers) }
-        pageSink.setPerson(page)
+        pageSink.setApp(app)
         let serviceDesktop = desktop.map { [address] in
             ServiceDesktop(
                 desktop: $0, tracker: tracker, reminders: reminders, page: address, instance: plan.instance, log: log,
                 presses: ServiceSocket.file(forStore: store.path, "service-taps.json"))
         }
         let sync = SyncLoop(tracker: { await tracker.tracker() }, log: log)
-        (self.store, self.tracker, self.page, self.polls, self.driver) = (store, tracker, page, polls, driver)
+        (self.store, self.tracker, self.app, self.polls, self.driver) = (store, tracker, app, polls, driver)
         (self.pollHistory, self.desktop) = (pollHistory, serviceDesktop)
         let tasks: [Task<Void, Never>] = [
             Task { await polls.run() },
@@ -161,7 +161,7 @@ final class ServiceHost: Sendable {
             Task { await Self.importInbox(tracker, reminders, log) },
             Task {
                 guard store.stateFile != nil else { return }
-                await page.updateStateFile(watch, every: DayObserver.longestPause / Machine.speed) {
+                await app.updateStateFile(watch, every: DayObserver.longestPause / Machine.speed) {
                     log.warning("\($0)")
                 }
             },
@@ -219,7 +219,7 @@ final class ServiceHost: Sendable {
                 return report.responses.map { $0.sent ? Send.text($0) : "The bottle rejected the write." }.joined(
                     separator: " ")
             },
-            noteViewer: { event in
+            reportViewer: { event in
                 switch event {
                 case .begins: if viewers.begin() { await polls.wake() }
                 case .once: if viewers.recordRequest() { await polls.wake() }
@@ -244,7 +244,7 @@ final class ServiceHost: Sendable {
     func close() async {
         for task in work { task.cancel() }
         for task in work { await task.value }
-        pageSink.setPerson(nil)
+        pageSink.setApp(nil)
         await desktop?.stop()
         // Close in a new task, which a cancelled caller does not cancel.
         await Task { await driver.close() }.value

@@ -27,7 +27,7 @@ struct ServicePages: Sendable {
     func run(printsLink: Bool) async {
         let (host, page, path) = (host, HTTPServer.Endpoint(listen), host.store.path)
         let server = HTTPServer(
-            host.page, log: log,
+            host.app, log: log,
             addresses: {
                 let local = host.address.page("/")
                 let port = local.flatMap { URLComponents(string: $0)?.port }

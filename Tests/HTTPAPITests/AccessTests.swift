@@ -18,12 +18,12 @@ import TrackerSupport
         ("ftp://localhost:8077", "localhost:8077", false),
     ])
     func `a request's origin must equal the address of the page`(origin: String, host: String, isSame: Bool) {
-        #expect(Access.isSame(origin: origin, as: host) == isSame)
+        #expect(Authenticator.isSame(origin: origin, as: host) == isSame)
     }
 
     @Test func `an address in use is reported`() async throws {
         let server = try await TestServer()
-        let second = HTTPServer(server.person, log: .silent)
+        let second = HTTPServer(server.app, log: .silent)
         await #expect { try await second.run(on: .tcp(host: "127.0.0.1", port: server.port)) { _ in } } throws: {
             error in "\(error)" == "another program listens there (find it with: ss -ltnp)"
         }
@@ -94,7 +94,7 @@ import TrackerSupport
     ])
     func `a cookie is ignored in requests of another origin`(headers: [String: String]) async throws {
         let isVisible = Mutex(0)
-        let server = try await TestServer(service: .stub(noteViewer: { _ in isVisible.withLock { $0 += 1 } }))
+        let server = try await TestServer(service: .stub(reportViewer: { _ in isVisible.withLock { $0 += 1 } }))
         for path in ["state", "events", "events?shows=notifications"] {
             #expect(try await server.get("\(path)", headers: headers).status == 401, "\(path)")
         }

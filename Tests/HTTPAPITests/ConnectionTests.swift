@@ -68,7 +68,7 @@ import Testing
     func `a client is identified by its IPv4 address or IPv6 network`(address: String, name: String) throws {
         let request = Request(
             head: .init(method: .get, scheme: nil, authority: nil, path: "/"), body: .init(buffer: ByteBuffer()))
-        #expect(Access.rateLimitKey(of: request, try SocketAddress(ipAddress: address, port: 1)) == name)
+        #expect(Authenticator.rateLimitKey(of: request, try SocketAddress(ipAddress: address, port: 1)) == name)
     }
 }
 

@@ -221,7 +221,7 @@ import WebServer
         let day = try CheckedDay()
         let client = try await day.serve()
         let file = try #require(client.server.store.stateFile)
-        let keeping = Task { await client.server.person.updateStateFile { Issue.record("\($0)") } }
+        let keeping = Task { await client.server.app.updateStateFile { Issue.record("\($0)") } }
         let isRead = Mutex(false)
         let reads = Mutex(0)
         let broken = Mutex<[String]>([])
@@ -300,7 +300,7 @@ import WebServer
         let isVisible = Mutex<[ServiceClient.ViewerEvent]>([])
         let status = ServiceStatus(version: "0", lastPoll: TestServer.noon)
         let server = try await TestServer(
-            service: .stub(status: status, noteViewer: { event in isVisible.withLock { $0.append(event) } }))
+            service: .stub(status: status, reportViewer: { event in isVisible.withLock { $0.append(event) } }))
         for query in ["", "?looks=no"] {
             let client = try RawHTTP(port: server.port)
             client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)\r\n")

@@ -13,9 +13,9 @@ import WebServer
 final class TestServer: Sendable {
     let port: Int
     let store: TrackerStore
-    let person: Person
+    let app: WebApp
     /// The sink for the user's open pages.
-    let screen = EventSink()
+    let screen = PageSink()
     /// The cookie of an administrator's browser.
     let cookie: String
     private let serving: Task<Void, any Error>
@@ -28,26 +28,26 @@ final class TestServer: Sendable {
         log: Logger = .silent, now: @escaping @Sendable () -> Instant = { noon }
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
-        let person = Person(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
+        let app = WebApp(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
             try TrackerAPI(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
         }
-        screen.setPerson(person)
+        screen.setApp(app)
         let server = HTTPServer(
-            person, log: log, uptime: { Self.noon },
+            app, log: log, uptime: { Self.noon },
             addresses: { PageAddresses(local: "http://127.0.0.1:8077/", others: ["http://192.0.2.1:8077/"]) })
         let (ready, deliver) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
             defer { deliver.finish() }
             try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { deliver.yield($0 ?? 0) }
         }
-        (self.store, self.person, self.serving) = (store, person, serving)
+        (self.store, self.app, self.serving) = (store, app, serving)
         var ports = ready.makeAsyncIterator()
         guard let port = await ports.next() else {
             try await serving.value
             throw RawHTTP.Failed(description: "the server did not begin")
         }
         self.port = port
-        cookie = "waterh=\(try person.tracker().makeToken(label: "owner", scope: .admin).token)"
+        cookie = "waterh=\(try app.tracker().makeToken(label: "owner", scope: .admin).token)"
     }
 
     deinit { serving.cancel() }
@@ -115,10 +115,10 @@ extension ServiceClient {
     static func stub(
         status: ServiceStatus = ServiceStatus(version: "test"), pollNow: @escaping @Sendable () -> Void = {},
         recentPolls: [PollLine] = [], send: @escaping @Sendable ([String]) async throws -> String = { _ in "" },
-        noteViewer: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
+        reportViewer: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
     ) -> ServiceClient {
         ServiceClient(
-            status: { status }, pollNow: pollNow, recentPolls: { recentPolls }, send: send, noteViewer: noteViewer)
+            status: { status }, pollNow: pollNow, recentPolls: { recentPolls }, send: send, reportViewer: reportViewer)
     }
 }
 

@@ -72,19 +72,19 @@ package struct ServiceClient: Sendable {
         throw ServiceClient.cannotScan
     }
     package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")
-    package var noteViewer: @Sendable (ViewerEvent) async -> Void
+    package var reportViewer: @Sendable (ViewerEvent) async -> Void
 
     package init(
         status: @escaping @Sendable () async -> ServiceStatus, pollNow: @escaping @Sendable () async -> Void,
         recentPolls: @escaping @Sendable () async -> [PollLine],
         send: @escaping @Sendable ([String]) async throws -> String,
-        noteViewer: @escaping @Sendable (ViewerEvent) async -> Void = { _ in }
+        reportViewer: @escaping @Sendable (ViewerEvent) async -> Void = { _ in }
     ) {
         self.status = status
         self.pollNow = pollNow
         self.recentPolls = recentPolls
         self.send = send
-        self.noteViewer = noteViewer
+        self.reportViewer = reportViewer
     }
 }
 

@@ -44,7 +44,7 @@ struct ErrorMiddleware: RouterMiddleware {
         }
         // The router ignores empty path segments; a proxy's path rule does not.
         guard !(request.head.path ?? "").prefix(while: { $0 != "?" }).contains("//") else {
-            throw HTTPProblem.missing("There is no resource at this path.")
+            throw HTTPProblem.notFound("There is no resource at this path.")
         }
     }
 

@@ -30,7 +30,7 @@ actor StateFeed {
         /// The state of the day: at the start of a stream, after a change, and every minute.
         /// - Parameter id: in the first event of a stream, the ID after which notifications follow.
         case state(Views, id: Int64?)
-        case notify(Notice)
+        case notify(NotificationEvent)
         case gap(ByteBuffer)
         case session(ByteBuffer)
         /// A keep-alive.
@@ -49,13 +49,13 @@ actor StateFeed {
     /// The maximum number of missed notifications that a client receives. Older ones are left out.
     static let replayLimit = 200
     /// The maximum number of event streams. The remaining connections are for single requests.
-    static let watcherLimit = 2000
+    static let subscriberLimit = 2000
     /// The maximum number of simultaneous event streams of one token.
     static let tokenLimit = 32
     /// The maximum number of unread events, after which the client is disconnected.
     static let queueLimit = 64
 
-    struct Watcher: Sendable {
+    struct Subscriber: Sendable {
         /// The ID of the client's token; `nil` for a client at the socket.
         var token: String?
         /// Whether a user has the page open and visible, so that the data must be fresh.
@@ -80,9 +80,9 @@ actor StateFeed {
     private let sharesWaterline: @Sendable () -> Bool
     /// Called when a client starts to show notifications, so that due ones are sent to it (tracker spec B8).
     private let viewerArrived: @Sendable () async -> Void
-    private var watchers: [UInt64: Watcher] = [:]
-    private var nextWatcher: UInt64 = 0
-    private var watching: Task<Void, Never>?
+    private var subscribers: [UInt64: Subscriber] = [:]
+    private var nextSubscriber: UInt64 = 0
+    private var updates: Task<Void, Never>?
     /// The ID up to which all events were sent; `nil` if none were sent.
     private var sentThrough: Int64?
 
@@ -106,7 +106,7 @@ actor StateFeed {
         self.viewerArrived = viewerArrived
     }
 
-    var watcherCount: Int { watchers.count }
+    var subscriberCount: Int { subscribers.count }
 
     /// Returns the state, and reads the store only if it has changed. The result includes every write that was
     /// committed before the call. Simultaneous callers share a computation that starts after their calls.
@@ -139,16 +139,16 @@ actor StateFeed {
         return views
     }
 
-    // MARK: - Watching
+    // MARK: - Subscribers
 
     /// Starts a stream of events. The first event is the state; the notifications after `lastID` follow in order. A
     /// `Gap` reports missed notifications that are no longer stored.
-    func watch(_ watcher: Watcher, after lastID: Int64?) async throws -> (id: UInt64, events: AsyncStream<Event>) {
-        var watcher = watcher
-        try checkStreamLimits(watcher.token)
-        if watcher.isVisible { await pollIfOutdated() }
-        let id = nextWatcher
-        nextWatcher += 1
+    func add(_ subscriber: Subscriber, after lastID: Int64?) async throws -> (id: UInt64, events: AsyncStream<Event>) {
+        var subscriber = subscriber
+        try checkStreamLimits(subscriber.token)
+        if subscriber.isVisible { await pollIfOutdated() }
+        let id = nextSubscriber
+        nextSubscriber += 1
         let state = try await compute()
         // There is no suspension point until the registration, so that no event is sent twice or lost.
         try sendRecorded()
@@ -157,28 +157,28 @@ actor StateFeed {
         // An ID that this store has never issued is ignored.
         let receivedID = missed?.gap?.reason == .unknown ? sent : lastID ?? sent
         let (stream, continuation) = AsyncStream.makeStream(
-            of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
+            of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.events.count ?? 0)))
         continuation.yield(.state(state, id: receivedID))
         if let session { continuation.yield(.session(session)) }
         if let gap = missed?.gap { continuation.yield(.gap(.json(gap))) }
-        for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
-        watcher.stream = continuation
-        watchers[id] = watcher
-        if watcher.isVisible { await service?.noteViewer(.begins) }
-        if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
-        if watcher.showsNotifications { await viewerArrived() }
+        for event in missed?.events ?? [] { continuation.yield(.notify(event)) }
+        subscriber.stream = continuation
+        subscribers[id] = subscriber
+        if subscriber.isVisible { await service?.reportViewer(.begins) }
+        if updates == nil { updates = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
+        if subscriber.showsNotifications { await viewerArrived() }
         return (id, stream)
     }
 
     /// Checks the limits of simultaneous event streams.
     /// - Throws: `HTTPProblem` if there are too many streams.
     func checkStreamLimits(_ token: String?) throws {
-        guard token == nil || watchers.values.count(where: { $0.token == token }) < Self.tokenLimit else {
+        guard token == nil || subscribers.values.count(where: { $0.token == token }) < Self.tokenLimit else {
             throw HTTPProblem(
                 .tooManyRequests, "tooManyStreams",
                 "This token has \(Self.tokenLimit) event streams already. Close one.", headers: [.retryAfter: "60"])
         }
-        guard watchers.count < Self.watcherLimit else {
+        guard subscribers.count < Self.subscriberLimit else {
             throw HTTPProblem(
                 .serviceUnavailable, "tooManyWatchers", "Too many clients read the events. Try again in a minute.",
                 headers: [.retryAfter: "60"])
@@ -192,24 +192,24 @@ actor StateFeed {
         if age > Self.freshSeconds { await service.pollNow() }
     }
 
-    func stopWatching(_ id: UInt64) async {
-        let watcher = watchers.removeValue(forKey: id)
-        watcher?.stream?.finish()
-        if watcher?.isVisible == true { await service?.noteViewer(.ends) }
-        if watchers.isEmpty {
-            watching?.cancel()
-            watching = nil
+    func remove(_ id: UInt64) async {
+        let subscriber = subscribers.removeValue(forKey: id)
+        subscriber?.stream?.finish()
+        if subscriber?.isVisible == true { await service?.reportViewer(.ends) }
+        if subscribers.isEmpty {
+            updates?.cancel()
+            updates = nil
         }
     }
 
     /// Whether a client shows notifications to a user.
-    var hasViewer: Bool { watchers.values.contains { $0.showsNotifications } }
+    var hasViewer: Bool { subscribers.values.contains { $0.showsNotifications } }
 
     /// Whether a client shows this notification to a user. The streams receive it after it was stored, so never one
     /// without a position, about a bottle in range.
     func shows(_ notification: TrackerNotification) -> Bool {
         notification.position > 0
-            && watchers.values.contains {
+            && subscribers.values.contains {
                 $0.showsNotifications && (!notification.kind.isWaterline || $0.mayReadWaterline())
             }
     }
@@ -222,20 +222,20 @@ actor StateFeed {
             return
         }
         for delivered in try tracker.store.deliveries(after: sent) {
-            let notice = Notice(delivered.decision, now: tracker.now)
-            sentThrough = notice.position
-            for watcher in watchers.values { watcher.send(.notify(notice)) }
+            let event = NotificationEvent(delivered.decision, now: tracker.now)
+            sentThrough = event.position
+            for subscriber in subscribers.values { subscriber.send(.notify(event)) }
         }
     }
 
     /// The notifications after `lastID` for a reconnecting client, and the gap if some are not stored.
-    private func missed(after lastID: Int64, through sent: Int64) throws -> (notices: [Notice], gap: Gap?) {
+    private func missed(after lastID: Int64, through sent: Int64) throws -> (events: [NotificationEvent], gap: Gap?) {
         let tracker = try tracker()
         let (newest, _, lastDeleted) = try tracker.store.deliveryPositions()
         // The ID was issued by another store, which this one has replaced.
         guard 0...max(newest, sent, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
         let all = try tracker.store.deliveries(after: lastID, through: sent).map {
-            Notice($0.decision, now: tracker.now)
+            NotificationEvent($0.decision, now: tracker.now)
         }
         let isWhole = lastID >= lastDeleted && all.count <= Self.replayLimit
         return (all.suffix(Self.replayLimit), isWhole ? nil : Gap(reason: .tooFarBehind, lastEventId: lastID))
@@ -251,7 +251,7 @@ actor StateFeed {
             guard !Task.isCancelled else { return }
             if ContinuousClock.now - pinged >= Self.pingEvery {
                 pinged = .now
-                for watcher in watchers.values { watcher.send(.ping) }
+                for subscriber in subscribers.values { subscriber.send(.ping) }
             }
             // An unreadable store is read again later. The streams keep the last state.
             try? await sendChanges()
@@ -267,14 +267,14 @@ actor StateFeed {
         try sendRecorded()
         let views = try await current()
         if views.full.tag != lastStreamed?.tag {
-            for watcher in watchers.values { watcher.send(.state(views, id: nil)) }
+            for subscriber in subscribers.values { subscriber.send(.state(views, id: nil)) }
         }
         lastStreamed = (mark, status, views.full.tag, tracker.now)
         let session = try session()
         if session != sentSession {
             sentSession = session
             let bytes = session ?? ByteBuffer(string: "null")
-            for watcher in watchers.values { watcher.send(.session(bytes)) }
+            for subscriber in subscribers.values { subscriber.send(.session(bytes)) }
         }
     }
 

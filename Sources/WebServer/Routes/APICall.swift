@@ -5,7 +5,7 @@ import NIOCore
 import TrackerCore
 import TrackerService
 
-/// A request to an API route, with its context and the person whose data it concerns.
+/// A request to an API route, with its context and the app.
 struct APICall: Sendable {
     /// The default maximum size of a body in bytes.
     static let bodyLimit = 64 * 1024
@@ -14,12 +14,12 @@ struct APICall: Sendable {
 
     let request: Request
     let context: WebRequestContext
-    let person: Person
+    let app: WebApp
     /// The client; without a scope on routes that need no credential.
     let caller: Caller
 
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
-    var mayReadWaterline: Bool { caller.isAdministrator || person.sharesWaterline() }
+    var mayReadWaterline: Bool { caller.isAdministrator || app.sharesWaterline() }
 
     /// - Throws: `HTTPProblem` if the caller has no access to Waterline.
     func requireWaterline() throws {
@@ -29,12 +29,12 @@ struct APICall: Sendable {
 
     /// The application API, limited to the caller's access.
     func tracker() throws -> TrackerAPI {
-        let tracker = try person.tracker().withAccess(waterline: mayReadWaterline)
+        let tracker = try app.tracker().withAccess(waterline: mayReadWaterline)
         return try source().map(tracker.withSource) ?? tracker
     }
 
     func service() throws -> ServiceClient {
-        guard let service = person.service else {
+        guard let service = app.service else {
             throw HTTPProblem(.conflict, "noService", "This service does not poll a bottle.")
         }
         return service
@@ -61,7 +61,7 @@ struct APICall: Sendable {
         guard let part = context.parameters.get(name)?.removingPercentEncoding, !part.isEmpty,
             part.utf8.count <= 256
         else {
-            throw HTTPProblem.missing("There is no resource with this name.")
+            throw HTTPProblem.notFound("There is no resource with this name.")
         }
         return part
     }

@@ -14,7 +14,7 @@ enum AccountRoutes {
             let caller = call.caller
             return .json(CallerReport(scope: caller.scope?.rawValue, token: caller.token?.id))
         }
-        table.get("tokens", needs: .admin) { call in .json(try call.person.tracker().tokens()) }
+        table.get("tokens", needs: .admin) { call in .json(try call.app.tracker().tokens()) }
         table.write(.post, "tokens", needs: .admin, recording: .beforeSecret) { call, tracker, fields in
             let label = try fields.text("label") ?? "http"
             let scope: Scope = try fields.choice("scope", "notAScope") ?? .log
@@ -32,7 +32,7 @@ enum AccountRoutes {
             log.notice("Token \(id.prefix(8)) revoked by \(call.caller.name).")
             if isOwn {
                 answer.headers[.setCookie] =
-                    "\(Access.cookie(ofInstance: call.person.name))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+                    "\(Authenticator.cookie(ofInstance: call.app.name))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
             }
             return answer
         }
@@ -57,15 +57,15 @@ enum AccountRoutes {
             )
             try fields.finish()
             try TrackerAPI.checkLabel(grant.label)
-            let (code, places) = (await codes.make(grant, for: call.caller.name), addresses())
+            let (code, pages) = (await codes.make(grant, for: call.caller.name), addresses())
             return .json(
                 AccessCode(
-                    code: code, seconds: Int(AccessCodes.lifetime), scope: grant.scope.rawValue, urls: places.others,
-                    localUrl: places.local), status: .created)
+                    code: code, seconds: Int(AccessCodes.lifetime), scope: grant.scope.rawValue, urls: pages.others,
+                    localUrl: pages.local), status: .created)
         }
         table.renamed(.post, "pairings", to: "access-codes")
         table.renamed(.post, "pair", to: "sign-in")
-        table.open(.post, "sign-in") { call in try await signIn(call, codes) }
+        table.unauthenticated(.post, "sign-in") { call in try await signIn(call, codes) }
     }
 
     private struct CallerReport: Encodable {
@@ -89,14 +89,14 @@ enum AccountRoutes {
 
     /// Exchanges a code for a cookie, or for a token if the body requests one.
     private static func signIn(_ call: APICall, _ codes: AccessCodes) async throws -> Response {
-        let (request, person) = (call.request, call.person)
+        let (request, app) = (call.request, call.app)
         var fields = try Fields(try await call.body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
-        let client = Access.rateLimitKey(of: request, call.context.remote)
+        let client = Authenticator.rateLimitKey(of: request, call.context.remote)
         let outcome = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
             grant, replaced in
-            let tracker = try person.tracker()
+            let tracker = try app.tracker()
             let created = try tracker.makeToken(label: grant.label, scope: grant.scope)
             // Another client may have revoked the token since.
             if let replaced { _ = try? tracker.revokeTokens(replaced) }
@@ -114,7 +114,7 @@ enum AccountRoutes {
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
                 answer.headers[.setCookie] = """
-                    \(Access.cookie(ofInstance: person.name))=\(token.token); Path=/; Max-Age=31536000; HttpOnly; \
+                    \(Authenticator.cookie(ofInstance: app.name))=\(token.token); Path=/; Max-Age=31536000; HttpOnly; \
                     SameSite=Strict\(isSecure ? "; Secure" : "")
                     """
             }

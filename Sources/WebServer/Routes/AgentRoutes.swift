@@ -9,15 +9,15 @@ enum AgentRoutes {
     static func add(to table: RouteTable) {
         table.get("agent", needs: .log) { call in
             try call.requireLocalProgram()
-            let (person, channel) = (call.person, call.context.channel)
-            guard let sink = person.agents else {
-                throw HTTPProblem.missing("This service does not use desktop agents.")
+            let (app, channel) = (call.app, call.context.channel)
+            guard let sink = app.agents else {
+                throw HTTPProblem.notFound("This service does not use desktop agents.")
             }
             return .events { writer in
-                let attached = await sink.attach(page: person.page()) { channel.close(promise: nil) }
+                let attached = await sink.attach(page: app.page()) { channel.close(promise: nil) }
                 guard let (agent, frames) = attached else { return try await writer.finish(nil) }
                 // An agent is available now: deliver the notifications that had no channel.
-                await person.storeChanged()
+                await app.storeChanged()
                 let pings = Task {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
                 }
@@ -30,7 +30,7 @@ enum AgentRoutes {
             let (agent, id) = (try fields.required("agent"), try fields.required("id"))
             let isShown = try fields.flag("shown") ?? true
             try fields.finish()
-            await call.person.agents?.answer(agent, id, isShown: isShown)
+            await call.app.agents?.answer(agent, id, isShown: isShown)
             return .json(["shown": isShown])
         }
         table.write(.post, "agent/press", needs: .log) { call, tracker, fields in

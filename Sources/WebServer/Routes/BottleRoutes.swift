@@ -11,12 +11,12 @@ enum BottleRoutes {
             await (try call.service()).pollNow()
             return .json(["asked": true], status: .accepted)
         }
-        table.get("polls") { call in .json(["polls": await call.person.service?.recentPolls() ?? []]) }
+        table.get("polls") { call in .json(["polls": await call.app.service?.recentPolls() ?? []]) }
         // Administrators only, because a kept poll has the traffic and the names of other devices.
-        table.get("polls/kept", needs: .admin) { call in .json(["kept": try call.person.tracker().failedPolls()]) }
+        table.get("polls/kept", needs: .admin) { call in .json(["kept": try call.app.tracker().failedPolls()]) }
         table.get("polls/kept/:poll", needs: .admin) { call in
             let id = try call.parameter("poll")
-            let capture = try call.person.tracker().capture(ofKeptPoll: id)
+            let capture = try call.app.tracker().capture(ofKeptPoll: id)
             return Response(
                 status: .ok,
                 headers: [
@@ -35,9 +35,9 @@ enum BottleRoutes {
             }
             return .json(["answer": try await call.service().send([command] + arguments)])
         }
-        table.get("bottles") { call in .json(["bottles": try call.person.tracker().store.bottles()]) }
+        table.get("bottles") { call in .json(["bottles": try call.app.tracker().store.bottles()]) }
         table.get("bottles/:bottle/settings") { call in
-            .json(try call.person.tracker().settings(ofBottle: try call.parameter("bottle")))
+            .json(try call.app.tracker().settings(ofBottle: try call.parameter("bottle")))
         }
         table.write(.patch, "bottles/:bottle/settings", needs: .control) { call, tracker, fields in
             // `null` removes a bottle's own value.
@@ -51,9 +51,9 @@ enum BottleRoutes {
         }
         table.get("journal", query: ["limit"]) { call in
             return .json(
-                try call.person.tracker().journal(limit: try call.intQuery("limit", in: 1...10_000, otherwise: 100)))
+                try call.app.tracker().journal(limit: try call.intQuery("limit", in: 1...10_000, otherwise: 100)))
         }
-        table.get("journal/:record") { call in .json(try call.person.tracker().record(try call.parameter("record"))) }
+        table.get("journal/:record") { call in .json(try call.app.tracker().record(try call.parameter("record"))) }
         table.action(.post, "journal/resolve", needs: .control) { _, tracker in .json(try tracker.resolveJournal()) }
         table.write(.patch, "journal/:record", needs: .control) { call, tracker, fields in
             guard let at = try fields.moment("at", tracker) else {
@@ -95,7 +95,7 @@ enum BottleRoutes {
                 throw WrongInput("wrongAddress", "invalid address '\(address)': expected six hex pairs")
             }
             let isNew = try tracker.adopt(address, choice)
-            await call.person.service?.pollNow()
+            await call.app.service?.pollNow()
             return .json(["adopted": isNew])
         }
     }

@@ -59,7 +59,7 @@ enum DrinkRoutes {
             if let month = call.query("month") { return .json(try tracker.month(of: DayText.month(month))) }
             return .json(try tracker.week(of: DayText.dayOfWeek(call.query("week"), today: tracker.today())))
         }
-        table.get("streak") { call in .json(try call.person.tracker().streak()) }
+        table.get("streak") { call in .json(try call.app.tracker().streak()) }
     }
 
     /// The values of the field `of`: the changes that undo considers.

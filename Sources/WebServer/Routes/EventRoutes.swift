@@ -11,7 +11,7 @@ enum EventRoutes {
     static func add(to table: RouteTable) {
         table.get("events", query: ["fields", "shows", "looks", "after"]) { call in
             let subscription = try EventSubscription(call)
-            try await call.person.feed.checkStreamLimits(call.caller.token?.id)
+            try await call.app.feed.checkStreamLimits(call.caller.token?.id)
             return .events { try await subscription.send(to: &$0) }
         }
     }
@@ -46,21 +46,21 @@ private final class EventSubscription: Sendable {
     }
 
     func send(to writer: inout any ResponseBodyWriter) async throws {
-        let (person, channel) = (call.person, call.context.channel)
+        let (app, channel) = (call.app, call.context.channel)
         // The body does not run on the executor of the request.
         let (id, events) = try await withTaskExecutorPreference(BlockingThreads.shared) {
-            let tracker = try person.tracker()
-            _ = try tracker.store.recordSharing(person.sharesWaterline())
+            let tracker = try app.tracker()
+            _ = try tracker.store.recordSharing(app.sharesWaterline())
             // Opening the page marks all notifications as read.
             if showsNotifications { try? tracker.markNotificationsRead() }
-            let watcher = StateFeed.Watcher(
+            let subscriber = StateFeed.Subscriber(
                 token: call.caller.token?.id, isVisible: isVisible, showsNotifications: showsNotifications,
                 mayReadWaterline: { self.call.mayReadWaterline }, disconnectClient: { channel.close(promise: nil) })
-            return try await person.feed.watch(watcher, after: lastID)
+            return try await app.feed.add(subscriber, after: lastID)
         }
         var (sent, sentTag) = (ByteBuffer(), "")
         try await call.send(events, to: &writer, first: EventFrame.retry) {
-            await person.feed.stopWatching(id)
+            await app.feed.remove(id)
         } frame: { event in
             let mayReadWaterline = call.mayReadWaterline
             switch event {
@@ -74,9 +74,9 @@ private final class EventSubscription: Sendable {
                 guard stateKeys == nil || bytes != sent else { return nil }
                 sent = bytes
                 return id == nil && stateKeys == nil ? state.frame : EventFrame.bytes("state", bytes, id: id)
-            case .notify(let notice):
-                guard hasNotifications, maySend(notice) else { return nil }
-                return EventFrame.bytes("notify", notice.bytes, id: notice.position)
+            case .notify(let event):
+                guard hasNotifications, maySend(event) else { return nil }
+                return EventFrame.bytes("notify", event.bytes, id: event.position)
             case .gap(let bytes): return hasNotifications ? EventFrame.bytes("gap", bytes) : nil
             case .session(let bytes): return hasSession && mayReadWaterline ? EventFrame.bytes("session", bytes) : nil
             case .ping: return EventFrame.ping
@@ -86,10 +86,10 @@ private final class EventSubscription: Sendable {
 
     /// Whether the client may read the notification. Those of a session from the time before Waterline was shared are
     /// never sent.
-    private func maySend(_ notice: Notice) -> Bool {
-        guard notice.isWaterline, !call.caller.isAdministrator else { return true }
-        let sharedFrom = try? call.person.tracker().store.recordSharing(call.person.sharesWaterline())
-        return sharedFrom.map { notice.position > $0 } ?? false
+    private func maySend(_ event: NotificationEvent) -> Bool {
+        guard event.isWaterline, !call.caller.isAdministrator else { return true }
+        let sharedFrom = try? call.app.tracker().store.recordSharing(call.app.sharesWaterline())
+        return sharedFrom.map { event.position > $0 } ?? false
     }
 }
 
@@ -115,7 +115,7 @@ extension APICall {
             // Detects a disconnect at once, not only at a failed write.
             try await request.body.consumeWithInboundCloseHandler { _ in
                 for await event in events {
-                    guard try caller.token.map({ try person.caller(with: $0.text) != nil }) ?? true else { break }
+                    guard try caller.token.map({ try app.caller(with: $0.text) != nil }) ?? true else { break }
                     if let frame = try frame(event) { try await writer.write(frame) }
                 }
             } onInboundClosed: {

@@ -31,7 +31,7 @@ enum FileRoutes {
             }
         }
         table.get("journal/export") { call in
-            let tracker = try call.person.tracker()
+            let tracker = try call.app.tracker()
             return try file(tracker, "journal-\(tracker.today()).jsonl", "application/jsonl") { write in
                 _ = try tracker.exportJournal(to: write)
             }
@@ -41,7 +41,7 @@ enum FileRoutes {
         }
         // The backup contains sessions.
         table.get("backup", needs: .admin) { call in
-            let tracker = try call.person.tracker()
+            let tracker = try call.app.tracker()
             let scratch = try ScratchFolder(besideStore: tracker.store.path)
             try tracker.store.backUp(to: scratch.file("answer"))
             log.notice("Backup downloaded by \(call.caller.name).")

@@ -6,12 +6,12 @@ import TrackerService
 
 enum HealthRoutes {
     static func add(
-        to table: RouteTable, _ person: Person, _ counts: ResponseCounts,
+        to table: RouteTable, _ app: WebApp, _ counts: ResponseCounts,
         _ metrics: @escaping @Sendable () async -> String
     ) {
         table.publicRoute("/healthz") { _ in text("ok\n") }
         table.respond(to: .get, "/readyz", .read) { _ in
-            _ = try person.tracker().store.changeMark()
+            _ = try app.tracker().store.changeMark()
             return text("ready\n")
         }
         table.respond(to: .get, "/metrics", .read) { _ in
@@ -23,7 +23,7 @@ enum HealthRoutes {
             lines += [
                 "# HELP waterh_event_clients Clients that read the event stream.", "# TYPE waterh_event_clients gauge",
             ]
-            lines.append("waterh_event_clients{person=\"\(person.name)\"} \(await person.feed.watcherCount)")
+            lines.append("waterh_event_clients{person=\"\(app.name)\"} \(await app.feed.subscriberCount)")
             return text(
                 lines.joined(separator: "\n") + "\n" + (await metrics()),
                 type: "text/plain; version=0.0.4; charset=utf-8")

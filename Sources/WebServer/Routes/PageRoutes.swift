@@ -19,7 +19,7 @@ enum PageRoutes {
         table.publicRoute("/pair") { _ in Response(status: .permanentRedirect, headers: [.location: "sign-in"]) }
         table.publicRoute("\(RouteTable.base)/openapi.json") { request in
             guard let file = PageFile.named("openapi.json") else {
-                throw HTTPProblem.missing("There is no API description.")
+                throw HTTPProblem.notFound("There is no API description.")
             }
             return file.response(to: request)
         }

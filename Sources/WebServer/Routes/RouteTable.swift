@@ -10,15 +10,15 @@ final class RouteTable {
     typealias Handler = @Sendable (APICall) async throws -> Response
 
     private let router: Router<WebRequestContext>
-    private let person: Person
+    private let app: WebApp
     private var methods: [String: Set<HTTPRequest.Method>] = [:]
-    private let access: Access
+    private let authenticator: Authenticator
     private var isAboutWaterline = false
 
-    init(_ router: Router<WebRequestContext>, _ person: Person, isSocket: Bool = false) {
+    init(_ router: Router<WebRequestContext>, _ app: WebApp, isSocket: Bool = false) {
         self.router = router
-        self.person = person
-        access = Access(person: person, isSocket: isSocket)
+        self.app = app
+        authenticator = Authenticator(app: app, isSocket: isSocket)
     }
 
     /// Adds routes that other machines can use only if Waterline is shared.
@@ -54,7 +54,7 @@ final class RouteTable {
                 var fields = try Fields(body)
                 return try await act(call, $0, &fields)
             }
-            await call.person.storeChanged()
+            await call.app.storeChanged()
             return answer.response
         }
     }
@@ -79,23 +79,23 @@ final class RouteTable {
     ) {
         respond(to: .post, "\(Self.base)/\(path)", scope) { call in
             try call.allowQuery([])
-            let upload = try await UploadFile(of: call.request, besideStore: call.person.tracker().store.path)
+            let upload = try await UploadFile(of: call.request, besideStore: call.app.tracker().store.path)
             let answer = try await IdempotentWrite.answer(call, .withWrite, content: Array(upload.fingerprint.utf8)) {
                 try await act($0, upload)
             }
-            await call.person.storeChanged()
+            await call.app.storeChanged()
             return answer.response
         }
     }
 
     /// A route that needs no credential, for signing in.
-    func open(_ method: HTTPRequest.Method, _ path: String, _ respond: @escaping Handler) {
+    func unauthenticated(_ method: HTTPRequest.Method, _ path: String, _ respond: @escaping Handler) {
         route(method, "\(Self.base)/\(path)", { _ in Caller() }, respond)
     }
 
     /// A route outside the API that shows a person's day (`GET`) or logs a drink (`POST`).
     func widget(_ method: HTTPRequest.Method, _ path: String, _ respond: @escaping Handler) {
-        route(method, path, access.widgetCaller(of:)) { call in
+        route(method, path, authenticator.widgetCaller(of:)) { call in
             try call.caller.require(method == .get || call.caller.scope == .widget ? .widget : .log)
             return try await respond(call)
         }
@@ -137,7 +137,7 @@ final class RouteTable {
         _ answer: @escaping Handler
     ) {
         let isAboutWaterline = isAboutWaterline
-        route(method, path, access.caller(of:), waitsForStore: waitsForStore) { call in
+        route(method, path, authenticator.caller(of:), waitsForStore: waitsForStore) { call in
             try call.caller.require(scope)
             // Also checked before a stored response is repeated.
             if isAboutWaterline { try call.requireWaterline() }
@@ -146,18 +146,18 @@ final class RouteTable {
     }
 
     /// - Parameter waitsForStore: if `false`, a known token is accepted first; only for routes with
-    ///   `access.caller(of:)`.
+    ///   `authenticator.caller(of:)`.
     private func route(
         _ method: HTTPRequest.Method, _ path: String, _ caller: @escaping @Sendable (Request) throws -> Caller,
         waitsForStore: Bool = true, _ answer: @escaping Handler
     ) {
         methods[path, default: []].insert(method)
-        router.on(RouterPath(path), method: method) { [person, access] request, context in
-            if !waitsForStore, let caller = access.authenticatedCaller(of: request) {
-                return try await answer(APICall(request: request, context: context, person: person, caller: caller))
+        router.on(RouterPath(path), method: method) { [app, authenticator] request, context in
+            if !waitsForStore, let caller = authenticator.authenticatedCaller(of: request) {
+                return try await answer(APICall(request: request, context: context, app: app, caller: caller))
             }
             return try await withTaskExecutorPreference(BlockingThreads.shared) {
-                try await answer(APICall(request: request, context: context, person: person, caller: caller(request)))
+                try await answer(APICall(request: request, context: context, app: app, caller: caller(request)))
             }
         }
     }

@@ -13,16 +13,16 @@ enum SessionRoutes {
 
     private static func addSession(to table: RouteTable) {
         table.get("session") { call in
-            guard let session = try call.person.tracker().sessionIfAny() else {
+            guard let session = try call.app.tracker().sessionIfAny() else {
                 throw HTTPProblem(.notFound, "noSession", "There is no session yet.")
             }
             return .json(session)
         }
         table.get("sessions", query: ["limit"]) { call in
-            .json(try call.person.tracker().sessions(limit: try call.intQuery("limit", in: 1...1000, otherwise: 5)))
+            .json(try call.app.tracker().sessions(limit: try call.intQuery("limit", in: 1...1000, otherwise: 5)))
         }
         table.get("sessions/:session") { call in
-            .json(try call.person.tracker().session(try call.parameter("session")))
+            .json(try call.app.tracker().session(try call.parameter("session")))
         }
         table.action(.post, "session", needs: .log) { _, tracker in .json(try tracker.startSession()) }
         table.write(.post, "session/end", needs: .log) { _, tracker, fields in
@@ -72,7 +72,7 @@ enum SessionRoutes {
     }
 
     private static func addPresets(to table: RouteTable) {
-        table.get("presets") { call in .json(try call.person.tracker().presets()) }
+        table.get("presets") { call in .json(try call.app.tracker().presets()) }
         table.write(.post, "presets", needs: .control) { _, tracker, fields in
             guard let name = try fields.text("name") else {
                 throw WrongInput("missingField", "\"name\" is missing.")

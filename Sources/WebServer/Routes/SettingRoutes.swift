@@ -13,7 +13,7 @@ enum SettingRoutes {
             let name = try call.parameter("name")
             try check(call, [name])
             if !call.mayReadAddresses, SettingScope.canBeSecretAddress(name) { throw HTTPProblem.missingScope(.admin) }
-            return .json(try call.person.tracker().setting(name))
+            return .json(try call.app.tracker().setting(name))
         }
         table.write(.patch, "settings", needs: .control) { call, tracker, fields in
             let members = fields.all().sorted { $0.key < $1.key }

@@ -6,8 +6,8 @@ import TrackerService
 enum StateRoutes {
     static func add(to table: RouteTable) {
         table.get("state", waitsForStore: false) { call in
-            await call.person.service?.noteViewer(.once)
-            let views = try await call.person.feed.current()
+            await call.app.service?.reportViewer(.once)
+            let views = try await call.app.feed.current()
             let state = views.view(withWaterline: call.caller.isAdministrator || views.isWaterlineShared)
             let tag = state.tag
             if let known = call.request.headers[.ifNoneMatch], matches(known, tag) {

@@ -57,7 +57,7 @@ enum WidgetRoutes {
         }
         var lines = [state.litresText, nextDrink(state)]
         if name == "large" {
-            let tracker = try call.person.tracker()
+            let tracker = try call.app.tracker()
             let zone = (try? Zone(state.zone)) ?? .utc
             lines += try tracker.day(tracker.today()).drinks.suffix(3).reversed().map {
                 "\(zone.wall(at: $0.drink.at).timeText.prefix(5))  \(state.units.text($0.drink.ml))"
@@ -97,7 +97,7 @@ enum WidgetRoutes {
             case .start: .json(try tracker.startSession())
             }
         }
-        await call.person.storeChanged()
+        await call.app.storeChanged()
         let query = call.request.uri.query.map { "?\($0)" } ?? ""
         return Response(status: .seeOther, headers: [.location: "\(name)\(query)"])
     }
@@ -123,7 +123,7 @@ private struct WidgetData {
     var last: SessionSummary?
 
     init(_ call: APICall) throws {
-        let tracker = try call.person.tracker()
+        let tracker = try call.app.tracker()
         state = try tracker.state()
         guard call.mayReadWaterline else {
             state = state.withoutWaterline

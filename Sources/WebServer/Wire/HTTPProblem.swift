@@ -38,7 +38,7 @@ struct HTTPProblem: Error, Sendable {
 }
 
 extension HTTPProblem {
-    static func missing(_ what: String) -> HTTPProblem { HTTPProblem(.notFound, "notFound", what) }
+    static func notFound(_ what: String) -> HTTPProblem { HTTPProblem(.notFound, "notFound", what) }
 }
 
 extension Fields {

@@ -33,18 +33,18 @@ struct Caller: Sendable {
 
 /// Reads the credential of a request: a bearer token, the cookie of a signed-in browser, or the service's socket.
 /// Client addresses grant no access, and neither do headers with an address or an origin.
-struct Access: Sendable {
+struct Authenticator: Sendable {
     /// The name of the cookie with a browser's token.
     static let cookie = "waterh"
     private static let cookieLimit = 64
 
-    let person: Person
+    let app: WebApp
     /// Whether all requests come through the service's socket, whose file mode restricts its users.
     let isSocket: Bool
 
     /// The caller with a bearer token that needs no read of the store; else `nil`.
     func authenticatedCaller(of request: Request) -> Caller? {
-        isSocket ? nil : ((try? Self.bearer(request)) ?? nil).flatMap(person.authenticated.caller)
+        isSocket ? nil : ((try? Self.bearer(request)) ?? nil).flatMap(app.tokenCache.caller)
     }
 
     func caller(of request: Request) throws -> Caller {
@@ -66,11 +66,11 @@ struct Access: Sendable {
     }
 
     /// The name of an instance's cookie. Browsers share cookies between ports, so each instance has its own name.
-    static func cookie(ofInstance name: String) -> String { name == Person.unnamed ? cookie : "\(cookie)-\(name)" }
+    static func cookie(ofInstance name: String) -> String { name == WebApp.defaultName ? cookie : "\(cookie)-\(name)" }
 
     /// The caller with the highest scope among several tokens: a browser can have signed in more than once.
     private func caller(with tokens: [String]) throws -> Caller? {
-        let known = try tokens.filter { (16...256).contains($0.utf8.count) }.compactMap { try person.caller(with: $0) }
+        let known = try tokens.filter { (16...256).contains($0.utf8.count) }.compactMap { try app.caller(with: $0) }
         return known.max { ($0.scope ?? .widget) < ($1.scope ?? .widget) }
     }
 

@@ -3,7 +3,7 @@ package import Store
 import TrackerCore
 import TrackerService
 
-extension Person {
+extension WebApp {
     /// The interval between checks of the store if the system does not report writes to it.
     static let fileCheckInterval = Duration.milliseconds(500)
 
@@ -17,7 +17,7 @@ extension Person {
         _ watch: StoreWatch? = nil, every: Duration = DayObserver.longestPause,
         reportError: @escaping @Sendable (String) -> Void
     ) async {
-        let keeper = StateFileKeeper(person: self, reportError: reportError)
+        let keeper = StateFileKeeper(app: self, reportError: reportError)
         let pause = watch == nil ? Self.fileCheckInterval : every
         await DayObserver(writes: watch?.writes ?? AsyncStream { _ in }, pausesAfterWrite: DayObserver.slowPauses) {
             await keeper.update()
@@ -29,24 +29,24 @@ extension Person {
 
 /// Writes the file when the state has changed.
 private actor StateFileKeeper {
-    private let person: Person
+    private let app: WebApp
     private let reportError: @Sendable (String) -> Void
     private var written: (mark: TrackerStore.ChangeMark, at: Instant, tag: String)?
     private var lastProblem: String?
 
-    init(person: Person, reportError: @escaping @Sendable (String) -> Void) {
-        (self.person, self.reportError) = (person, reportError)
+    init(app: WebApp, reportError: @escaping @Sendable (String) -> Void) {
+        (self.app, self.reportError) = (app, reportError)
     }
 
     func update() async {
         do {
-            let tracker = try person.tracker()
+            let tracker = try app.tracker()
             let mark = try tracker.store.changeMark()
             // A pause of a minute can end slightly early.
             if written.map({ $0.mark != mark || abs($0.at.seconds(to: tracker.now)) >= StateFeed.tickSeconds - 1 })
                 ?? true
             {
-                let text = try await person.feed.current().full
+                let text = try await app.feed.current().full
                 if text.tag != written?.tag { try tracker.store.writeStateFile(Array(text.bytes.readableBytesView)) }
                 written = (mark, tracker.now, text.tag)
             }

@@ -1,13 +1,13 @@
 package import TrackerService
 
-/// The person whose data the server shows: store, polling service and notification channels.
-package struct Person: Sendable {
+/// The parts of a service that the routes use: store, polling service and notification channels.
+package struct WebApp: Sendable {
     package let name: String
     /// The name of a service that is not an instance.
-    package static let unnamed = "me"
-    /// Opens the person's store with the current clock, zone and settings. Called for each request.
+    package static let defaultName = "me"
+    /// Opens the store with the current clock, zone and settings. Called for each request.
     package let tracker: @Sendable () throws -> TrackerAPI
-    /// The service that polls this person's bottles; `nil` if the server runs without one.
+    /// The service that polls the bottles; `nil` if the server runs without one.
     package let service: ServiceClient?
     /// Whether other machines can see Waterline.
     package let sharesWaterline: @Sendable () -> Bool
@@ -16,7 +16,7 @@ package struct Person: Sendable {
     /// The page's address for a browser on this machine.
     let page: @Sendable () -> String?
     let feed: StateFeed
-    let authenticated = AuthenticatedTokens()
+    let tokenCache = TokenCache()
 
     /// Called after a write, and when a client starts to show notifications, because a notification can then be due.
     let storeChanged: @Sendable () async -> Void

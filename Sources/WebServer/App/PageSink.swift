@@ -4,14 +4,14 @@ import TrackerService
 
 /// The open pages as a notification channel (tracker spec Section 10.2). Only pages that report that they show
 /// notifications count. The pages receive a notification after it was stored.
-package final class EventSink: NotificationSink {
+package final class PageSink: NotificationSink {
     package let name = "events"
-    private let person = Mutex<Person?>(nil)
+    private let app = Mutex<WebApp?>(nil)
 
     package init() {}
 
-    /// Sets the person whose pages show notifications; `nil` for none.
-    package func setPerson(_ person: Person?) { self.person.withLock { $0 = person } }
+    /// Sets the app whose pages show notifications; `nil` for none.
+    package func setApp(_ app: WebApp?) { self.app.withLock { $0 = app } }
 
     package func canShow() async -> Bool { await feed?.hasViewer ?? false }
 
@@ -21,5 +21,5 @@ package final class EventSink: NotificationSink {
 
     package func notificationStored() async { try? await feed?.sendRecorded() }
 
-    private var feed: StateFeed? { person.withLock { $0?.feed } }
+    private var feed: StateFeed? { app.withLock { $0?.feed } }
 }

@@ -2,22 +2,22 @@ import Store
 import Synchronization
 import TrackerService
 
-extension Person {
+extension WebApp {
     /// The caller with this token; `nil` for an unknown, revoked or expired one.
     func caller(with token: String) throws -> Caller? {
-        if let caller = authenticated.caller(token) { return caller }
+        if let caller = tokenCache.caller(token) { return caller }
         let tracker = try tracker()
         let mark = try tracker.store.changeMark()
         guard let record = try tracker.authenticate(token) else { return nil }
         let caller = Caller(scope: Scope(rawValue: record.scope), token: .init(text: token, id: record.id))
-        authenticated.add(caller, token, tracker.store, mark)
+        tokenCache.add(caller, token, tracker.store, mark)
         return caller
     }
 }
 
 /// The tokens that were authenticated in the last second. An entry ends with any write to the store, so a revocation
 /// applies at once.
-final class AuthenticatedTokens: Sendable {
+final class TokenCache: Sendable {
     private struct Entry {
         let caller: Caller, store: TrackerStore, mark: TrackerStore.ChangeMark
         let expiry: ContinuousClock.Instant

@@ -3,7 +3,7 @@ import TrackerCore
 import TrackerService
 
 /// A notification in the form in which event streams send it.
-struct Notice: Sendable {
+struct NotificationEvent: Sendable {
     /// The age after which a notification is marked as historical, so that clients do not act on it.
     static let lateSeconds: Double = 900
 
