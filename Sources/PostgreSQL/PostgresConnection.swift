@@ -133,8 +133,8 @@ actor PostgresConnection {
         default:
             // The fields of pg_diag: the message and SQLSTATE.
             let text = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
-            let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
-            throw PostgresFailure(text ?? String(cString: PQresultErrorMessage(result)), state: state)
+            let sqlState = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
+            throw PostgresFailure(text ?? String(cString: PQresultErrorMessage(result)), sqlState: sqlState)
         }
     }
 

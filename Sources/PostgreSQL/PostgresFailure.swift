@@ -2,8 +2,8 @@ package import TrackerCore
 
 /// An error of the database or of the connection to it, with the action that ends it.
 package struct PostgresFailure: Problem, Hashable {
-    /// The five-character code of SQLSTATE; `nil` for an error of the connection.
-    package var state: String?
+    /// `nil` for an error of the connection.
+    package var sqlState: String?
     /// The message of libpq or the server.
     package var cause: String
     package var advice: String?
@@ -12,14 +12,14 @@ package struct PostgresFailure: Problem, Hashable {
     package var category: ProblemCategory { .failed }
     package var sentence: String { advice.map { "\(cause). \($0)" } ?? cause }
 
-    package init(_ cause: String, advice: String? = nil, state: String? = nil) {
+    package init(_ cause: String, advice: String? = nil, sqlState: String? = nil) {
         // libpq reports each host in a line.
         let lines = cause.split(whereSeparator: \.isNewline)
         let hosts = lines.filter { $0.hasPrefix("connection to server") }
         let text = hosts.isEmpty ? lines.first.map(String.init) ?? "no message" : hosts.joined(separator: ", ")
         self.cause = text.hasSuffix(".") ? String(text.dropLast()) : text
-        self.state = state
-        self.advice = advice ?? state.flatMap(Self.advice(state:)) ?? (state == nil ? Self.advice(cause) : nil)
+        self.sqlState = sqlState
+        self.advice = advice ?? sqlState.flatMap(Self.advice(sqlState:)) ?? (sqlState == nil ? Self.advice(cause) : nil)
     }
 
     static let initialise = "An administrator of the database runs: waterh-gateway postgres init URL"
@@ -30,10 +30,10 @@ package struct PostgresFailure: Problem, Hashable {
     static let timeout = "the database did not respond in time"
 
     /// Whether a statement took too long.
-    var isTimeout: Bool { state == "57014" || cause == Self.timeout }
+    var isTimeout: Bool { sqlState == "57014" || cause == Self.timeout }
 
-    private static func advice(state: String) -> String? {
-        switch state {
+    private static func advice(sqlState: String) -> String? {
+        switch sqlState {
         case "3F000", "42P01", "42703", "42883": "The database has no schema of this version. \(initialise)."
         case "42501": "The rights of the role are missing or revoked. \(initialise) --gateway NAME."
         case "25006": "The database is read-only. Name the primary, or all hosts, in url."

@@ -198,7 +198,7 @@ import TrackerSupport
             "INSERT INTO waterh.gateway (name, person) VALUES ('x', 'x')", "CREATE TABLE waterh.x ()",
         ] {
             await #expect("\(forbidden)") { _ = try await run(forbidden) } throws: {
-                ($0 as? PostgresFailure)?.state == "42501"
+                ($0 as? PostgresFailure)?.sqlState == "42501"
             }
         }
         #expect(try await run("UPDATE waterh.gateway SET seen = now() RETURNING name") == [[rigs[0].role]])
