@@ -53,9 +53,9 @@ struct ServiceDesktop: Sendable {
         await desktop.stop()
     }
 
-    var object: SessionObject {
+    var object: TrackerObject {
         let (tracker, reminders) = (tracker, reminders)
-        return SessionObject(instance: instance) { action in
+        return TrackerObject(instance: instance) { action in
             let tracker = await tracker.tracker(source: "dbus", canNotify: reminders.hasReceivers)
             let answer =
                 switch action {

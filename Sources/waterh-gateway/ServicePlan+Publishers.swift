@@ -15,7 +15,7 @@ extension ServicePlan {
             store, tracker: tracker,
             settings: { try file.notificationSettings(over: tracker().store.settings()).service },
             sharesWaterline: { sharesWaterline(store) }, watch: watch, log: log)
-        return NotificationChannel.allCases.map { NotificationSender($0, context, person: instance) }
+        return NotificationChannel.allCases.map { NotificationSender($0, context, instance: instance) }
     }
 
     /// The environment of the MQTT publisher.

@@ -80,7 +80,7 @@ struct ServicePlan: Sendable {
     private func checkNotifications() throws {
         let settings = try file.notificationSettings(over: Settings()).service
         for service in NotificationChannel.allCases {
-            do { _ = try NotificationTarget(service, settings, person: instance) } catch let problem as any Problem {
+            do { _ = try NotificationTarget(service, settings, instance: instance) } catch let problem as any Problem {
                 throw CommandFailure(
                     .badInput, "invalid [\(service.rawValue)] in the configuration: \(problem.sentence)",
                     advice: "Fix the value, then restart the service.")

@@ -37,7 +37,7 @@ struct Check: StoreCommand {
     private func deliver(_ context: CommandContext) async throws -> CheckReport {
         let output = OutputSink(show: show, isJSON: context.isJSON)
         let desktop = await TrackerDesktop.open(store: context.path) { Diagnostics.line($0) }
-        let (tracker, shown) = (context.tracker, TrackerDesktop.memory(store: context.path))
+        let (tracker, shown) = (context.tracker, TrackerDesktop.history(store: context.path))
         let buffered = BufferedSink(
             desktop, tracker: { tracker }, wasShown: { shown.wasRecentlyShown($0.announcement) }
         ) {
@@ -251,7 +251,7 @@ struct OutputSink: NotificationSink {
 /// The desktop channel for commands. It shows no buttons, because the process ends before a press.
 enum TrackerDesktop {
     static func open(store: String, log: @escaping @Sendable (String) -> Void) async -> DesktopNotifications {
-        let desktop = DesktopNotifications(memory: memory(store: store))
+        let desktop = DesktopNotifications(history: history(store: store))
         var callbacks = DesktopNotifications.Callbacks()
         callbacks.log = log
         callbacks.warn = { Diagnostics.warning($0) }
@@ -260,7 +260,7 @@ enum TrackerDesktop {
     }
 
     /// The notifications of this store that processes of this desktop session have shown.
-    static func memory(store: String) -> ShownNotifications {
+    static func history(store: String) -> ShownNotifications {
         ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json"))
     }
 

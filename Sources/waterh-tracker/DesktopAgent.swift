@@ -54,7 +54,7 @@ actor DesktopAgent {
     init(store: String, instance: String?) {
         (self.store, self.instance) = (store, instance)
         desktop = DesktopNotifications(
-            memory: ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json")))
+            history: ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json")))
     }
 
     /// Runs until its task is cancelled.
@@ -65,7 +65,7 @@ actor DesktopAgent {
         callbacks.actionInvoked = { [presses] in await presses.keep($0) }
         callbacks.serverAppeared = { [pause] in pause.end() }
         await desktop.connectCallbacks(callbacks)
-        let object = SessionObject(instance: instance) { try await self.perform($0) }
+        let object = TrackerObject(instance: instance) { try await self.perform($0) }
         let offering = Task { await object.run() }
         defer { offering.cancel() }
         var backoff = Backoff(first: Self.shortestPause, longest: Self.longestPause)
@@ -158,7 +158,7 @@ actor DesktopAgent {
     }
 
     /// Performs an action of the D-Bus object by the service.
-    private func perform(_ action: SessionObject.Action) async throws -> String {
+    private func perform(_ action: TrackerObject.Action) async throws -> String {
         func post(_ target: String, _ body: JSONValue = [:]) async throws -> Data {
             try await self.post("/api/v1/session" + target, body, source: DrinkSource.dbus.rawValue)
         }

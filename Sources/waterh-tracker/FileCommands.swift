@@ -128,7 +128,7 @@ struct Purge: StoreCommand {
     func run(_ context: CommandContext) async throws {
         try Confirmation.ask("Delete everything in \(context.path)?", isConfirmed: yes)
         let report = try await context.tracker.purge()
-        TrackerDesktop.memory(store: context.tracker.path).removeAll()
+        TrackerDesktop.history(store: context.tracker.path).removeAll()
         let count = try context.tracker.staleTopicCount()
         try context.printReport(report) { _ in
             ["All data is deleted. Start again with: waterh-tracker setup"]

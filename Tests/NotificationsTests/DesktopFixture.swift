@@ -36,7 +36,7 @@ final class DesktopFixture: Sendable {
     ) async -> DesktopNotifications {
         let address = address ?? bus.address
         let desktop = DesktopNotifications(
-            bus: { .address(address) }, memory: ShownNotifications(file: folder.file("notices.json")), limits: limits)
+            bus: { .address(address) }, history: ShownNotifications(file: folder.file("notices.json")), limits: limits)
         var callbacks = DesktopNotifications.Callbacks()
         // Does not capture the fixture, because its bus ends with it.
         let (lines, troubles, appearances, presses) = (lines, troubles, appearances, presses)

@@ -24,7 +24,7 @@ final class PhoneRig: Sendable {
 
     init(
         _ service: NotificationChannel, _ settings: [(name: String, text: String)], store: TrackerStore? = nil,
-        person: String? = nil
+        instance: String? = nil
     ) throws {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
@@ -33,7 +33,7 @@ final class PhoneRig: Sendable {
             store, tracker: { PhoneRig.tracker(store, boxed.rig?.skew.withLock { $0 } ?? 0) },
             settings: { try store.settings().service }, sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
             watch: nil, log: log.logger, randomFraction: { 0 })
-        sender = NotificationSender(service, context, person: person, limit: .seconds(2))
+        sender = NotificationSender(service, context, instance: instance, limit: .seconds(2))
         boxed.rig = self
         _ = try tracker().set(settings)
     }

@@ -234,9 +234,9 @@ struct PresentationTests {
         let file = fixture.folder.file("notices.json")
         let day = Mutex("first")
         let address = fixture.bus.address
-        func desktop(_ memory: ShownNotifications) async -> DesktopNotifications {
+        func desktop(_ history: ShownNotifications) async -> DesktopNotifications {
             let desktop = DesktopNotifications(
-                bus: { .address(address) }, memory: memory, limits: DesktopFixture.patient)
+                bus: { .address(address) }, history: history, limits: DesktopFixture.patient)
             await desktop.connectCallbacks(DesktopNotifications.Callbacks())
             return desktop
         }
@@ -267,7 +267,7 @@ struct PresentationTests {
         let service = ShownNotifications(file: file, userID: { day.withLock { $0 } })
         let address = fixture.bus.address
         let agent = DesktopNotifications(
-            bus: { .address(address) }, memory: ShownNotifications(file: file), limits: DesktopFixture.patient)
+            bus: { .address(address) }, history: ShownNotifications(file: file), limits: DesktopFixture.patient)
         await agent.connectCallbacks(DesktopNotifications.Callbacks())
         _ = service.notice("nothing", owner: "")
         let notification = try TrackerNotification.test(.goal)
@@ -332,7 +332,7 @@ struct PresentationTests {
         let current = Collected<String>()
         current.add(first.address)
         let desktop = DesktopNotifications(
-            bus: { .address(current.items.last ?? "") }, memory: ShownNotifications(), limits: DesktopFixture.patient)
+            bus: { .address(current.items.last ?? "") }, history: ShownNotifications(), limits: DesktopFixture.patient)
         let server = try await FakeNotificationServer(first)
         #expect(try await desktop.deliver(.test(.pace)))
         first.stop()

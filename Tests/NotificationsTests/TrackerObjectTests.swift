@@ -7,15 +7,15 @@ import TrackerCore
 @testable import Notifications
 
 @Suite(.timeLimit(.minutes(2)))
-struct SessionObjectTests {
+struct TrackerObjectTests {
     struct NoSession: Problem {
         let code = "noActiveSession"
         let sentence = "There is no session running."
         let category = ProblemCategory.refused
     }
 
-    private func object(_ bus: PrivateBus, _ name: String, instance: String? = nil) -> SessionObject {
-        SessionObject(bus: { .address(bus.address) }, instance: instance) { action in
+    private func object(_ bus: PrivateBus, _ name: String, instance: String? = nil) -> TrackerObject {
+        TrackerObject(bus: { .address(bus.address) }, instance: instance) { action in
             switch action {
             case .logDrink(let preset): "\(name) drink \(preset ?? "usual")"
             case .logWater: throw NoSession()
@@ -27,7 +27,7 @@ struct SessionObjectTests {
     }
 
     private func call(_ bus: PrivateBus, _ arguments: String...) async throws -> Program.Result {
-        try await bus.run("busctl", ["call", SessionObject.name, SessionObject.path, SessionObject.name] + arguments)
+        try await bus.run("busctl", ["call", TrackerObject.name, TrackerObject.path, TrackerObject.name] + arguments)
     }
 
     @Test func `the D-Bus object performs actions and returns the state`() async throws {
@@ -51,14 +51,14 @@ struct SessionObjectTests {
     @Test func `each of two instances in a session has its own bus name`() async throws {
         let bus = try await PrivateBus()
         func ask(_ name: String) async throws -> String {
-            try await bus.run("busctl", ["call", name, SessionObject.path, SessionObject.name, "GetState"]).output
+            try await bus.run("busctl", ["call", name, TrackerObject.path, TrackerObject.name, "GetState"]).output
         }
         let objects = [object(bus, "anna", instance: "Anna-B"), object(bus, "ben", instance: "ben")]
         let work = objects.map { object in Task { await object.run() } }
         for (name, answer) in [("Anna-B", "anna"), ("ben", "ben")] {
             #expect(
                 try await eventually {
-                    try await ask(SessionObject.name(ofInstance: name)) == "s \"\(answer) state\"\n"
+                    try await ask(TrackerObject.name(ofInstance: name)) == "s \"\(answer) state\"\n"
                 })
         }
         for task in work {

@@ -8,12 +8,12 @@ import TrackerService
 @testable import Notifications
 
 @Suite struct WireTests {
-    private func plan(_ service: NotificationChannel, _ changes: [(name: String, text: String)], person: String? = nil)
+    private func plan(_ channel: NotificationChannel, _ pairs: [(name: String, text: String)], instance: String? = nil)
         throws -> NotificationTarget?
     {
         var settings = Settings()
-        try settings.set(changes)
-        return try NotificationTarget(service, settings.service, person: person)
+        try settings.set(pairs)
+        return try NotificationTarget(channel, settings.service, instance: instance)
     }
 
     private func message(_ notification: TrackerNotification) -> QueuedNotification {
@@ -54,7 +54,7 @@ import TrackerService
     }
 
     @Test func `an ntfy message omits empty fields`() throws {
-        let plan = try #require(try plan(.ntfy, [("ntfy.url", "http://h:80/t/")], person: "anna"))
+        let plan = try #require(try plan(.ntfy, [("ntfy.url", "http://h:80/t/")], instance: "anna"))
         let body = try json(
             try plan.request(message(notice(1, .waterlinePerDrink, "Time for a break", "", discreet: true)), now: now)
                 .body)
@@ -83,7 +83,7 @@ import TrackerService
                 [
                     ("webhook.url", "https://hook.example/x"), ("webhook.secret", "plain"),
                     ("http.publicUrl", "https://shelf.example"),
-                ], person: "anna"))
+                ], instance: "anna"))
         let notification = notice(1, .pace, "\"Quoted\" \\ title\n", "Drink 500ml 💧", urgency: .critical)
         let request = try plan.request(message(notification), now: now)
         #expect(

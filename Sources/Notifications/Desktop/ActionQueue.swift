@@ -8,7 +8,7 @@ import Utilities
 package actor ActionQueue {
     /// The maximum number of queued presses.
     private static let limit = 64
-    private let file: SessionFile
+    private let file: RuntimeFile
     private let act: @Sendable (DesktopPress) async throws -> Void
     private let log: @Sendable (String) -> Void
     private var presses: [DesktopPress] {
@@ -26,7 +26,7 @@ package actor ActionQueue {
         file: String, log: @escaping @Sendable (String) -> Void,
         act: @escaping @Sendable (DesktopPress) async throws -> Void
     ) {
-        (self.file, self.log, self.act) = (SessionFile(path: file), log, act)
+        (self.file, self.log, self.act) = (RuntimeFile(path: file), log, act)
         presses = self.file.read().flatMap { try? JSONDecoder().decode([DesktopPress].self, from: $0) } ?? []
     }
 

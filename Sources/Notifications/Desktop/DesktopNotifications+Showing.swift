@@ -11,12 +11,12 @@ extension DesktopNotifications {
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         let isHeldBack = notification.urgency == .critical ? false : await isDoNotDisturb(server)
-        guard !memory.wasRecentlyShown(notification) else {
+        guard !history.wasRecentlyShown(notification) else {
             callbacks.log("Already on the desktop: \(notification.kind.id) (\(notification.id)).")
             return true
         }
         guard !isHeldBack else { return false }
-        let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
+        let replaced = history.notice(notification.kind.id, owner: server.owner)?.number ?? 0
         let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: callbacks.actionInvoked != nil)
         let call = DBusCall(
             Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
@@ -27,7 +27,7 @@ extension DesktopNotifications {
             }
             // If the server has ended, its notifications are gone.
             if self.server?.owner == server.owner || self.server == nil {
-                memory.remember(notification, number: shown, owner: server.owner)
+                history.remember(notification, number: shown, owner: server.owner)
             }
             callbacks.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
             return true
@@ -38,8 +38,8 @@ extension DesktopNotifications {
     }
 
     package func close(id: String) async {
-        guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
-        memory.remove(notice.number, owner: server.owner)
+        guard let server = await readyServer(), let notice = history.notice(id, owner: server.owner) else { return }
+        history.remove(notice.number, owner: server.owner)
         _ = try? await server.connection.call(
             DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]),
             limit: limits.response)
@@ -62,10 +62,10 @@ extension DesktopNotifications {
             return
         }
         let owner = "\(connection.id)/\(signal.sender)"
-        guard let notice = memory.notice(number, owner: owner) else { return }
+        guard let notice = history.notice(number, owner: owner) else { return }
         switch (signal.member, signal.arguments.count > 1 ? signal.arguments[1].text : nil) {
         case ("NotificationClosed", _):
-            memory.remove(number, owner: owner)
+            history.remove(number, owner: owner)
             tokens[number] = nil
         case ("ActivationToken", let token?): tokens[number] = token
         case ("ActionInvoked", let key?): invokeAction(key, on: notice, key: "\(owner)/\(signal.serial)")

@@ -50,7 +50,7 @@ package actor DesktopNotifications: NotificationSink {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let bus: @Sendable () -> DBusConnection.Bus?
-    let memory: ShownNotifications
+    let history: ShownNotifications
     nonisolated let limits: Limits
     var callbacks = Callbacks()
 
@@ -69,9 +69,9 @@ package actor DesktopNotifications: NotificationSink {
     /// - Parameter bus: finds the session bus; called whenever there is no connection.
     package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
-        memory: ShownNotifications = ShownNotifications(), limits: Limits = Limits()
+        history: ShownNotifications = ShownNotifications(), limits: Limits = Limits()
     ) {
-        (self.bus, self.memory, self.limits, backoff) = (bus, memory, limits, limits.pauses)
+        (self.bus, self.history, self.limits, backoff) = (bus, history, limits, limits.pauses)
     }
 
     /// Sets the callbacks. Call it before the first use.

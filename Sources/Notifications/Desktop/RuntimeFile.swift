@@ -2,7 +2,7 @@ import Foundation
 import Store
 
 /// A small file in `XDG_RUNTIME_DIR`, shared by this project's processes. Writes are atomic and locked. Mode 0600.
-struct SessionFile: Sendable {
+struct RuntimeFile: Sendable {
     private static let limit = 1 << 16
     /// The number of attempts to lock the file, and the pause between them in microseconds.
     private static let (attempts, pause) = (100, UInt32(2000))

@@ -29,7 +29,7 @@ package final class ShownNotifications: Sendable {
 
     /// The time in seconds for which an equal notification counts as a repetition.
     private static let repetition: Double = 12 * 3600
-    private let file: SessionFile?
+    private let file: RuntimeFile?
     private let userID: @Sendable () -> String?
     private let state = Mutex(Contents())
 
@@ -38,7 +38,7 @@ package final class ShownNotifications: Sendable {
     ///   - userID: returns the user id of the store, or an empty text without a user; `nil` if unknown. A purge changes
     ///     it, and notifications of another user id are discarded.
     package init(file: String? = nil, userID: @escaping @Sendable () -> String? = { nil }) {
-        (self.file, self.userID) = (file.map(SessionFile.init(path:)), userID)
+        (self.file, self.userID) = (file.map(RuntimeFile.init(path:)), userID)
     }
 
     private func now() -> Double { Date().timeIntervalSince1970 }

@@ -3,7 +3,7 @@ import TrackerCore
 
 /// The tracker's D-Bus object for launchers, docks and scripts, with four actions and the state (tracker spec E9). If
 /// several processes offer it, they queue for the bus name. A service with an instance name also owns a second name.
-package actor SessionObject {
+package actor TrackerObject {
     /// The bus name. The second name of an instance is this one with the instance name appended.
     package static let name = "org.waterh.Tracker"
     package static let path = "/org/waterh/Tracker"

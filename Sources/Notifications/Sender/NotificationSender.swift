@@ -17,7 +17,7 @@ package actor NotificationSender: NotificationSink {
 
     private let channel: NotificationChannel
     private nonisolated let context: PublisherContext
-    private let person: String?
+    private let instance: String?
     private let limit: Duration
     /// The name of the channel in reports and in the store.
     package nonisolated let name: String
@@ -40,13 +40,13 @@ package actor NotificationSender: NotificationSink {
     private var unrecorded: Set<Int64> = []
 
     /// - Parameters:
-    ///   - person: the service's instance name.
+    ///   - instance: the service's instance name.
     ///   - limit: the time limit of a request.
     package init(
-        _ channel: NotificationChannel, _ context: PublisherContext, person: String?, limit: Duration = .seconds(10)
+        _ channel: NotificationChannel, _ context: PublisherContext, instance: String?, limit: Duration = .seconds(10)
     ) {
         (self.channel, name, self.context) = (channel, channel.rawValue, context)
-        (self.person, self.limit) = (person, limit)
+        (self.instance, self.limit) = (instance, limit)
         senderID = "\(channel.rawValue)-\(String(UInt64.random(in: .min ... .max), radix: 36))"
     }
 
@@ -222,7 +222,7 @@ package actor NotificationSender: NotificationSink {
     }
 
     private nonisolated func currentTarget() throws -> NotificationTarget? {
-        try NotificationTarget(channel, try context.settings(), person: person)
+        try NotificationTarget(channel, try context.settings(), instance: instance)
     }
 
     /// Reads the settings. Returns whether they name a server.

@@ -11,15 +11,15 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     let authorities: String?
     /// The address at which phones reach the service. If `nil`, messages have no links and no buttons.
     let publicURL: String?
-    let person: String?
+    let instance: String?
 
     /// Returns `nil` if the settings name no server.
-    /// - Parameter person: the service's instance name.
+    /// - Parameter instance: the service's instance name.
     /// - Throws: an error with a sentence about the invalid setting.
-    package init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
+    package init?(_ channel: NotificationChannel, _ settings: ServiceSettings, instance: String? = nil) throws {
         let channelSettings = channel == .ntfy ? settings.ntfy : settings.webhook
         guard let url = channelSettings.url else { return nil }
-        (self.channel, self.url, self.person) = (channel, url, person)
+        (self.channel, self.url, self.instance) = (channel, url, instance)
         let (name, credential) = (channel.rawValue, channel.credentialSetting)
         token =
             try channelSettings.token

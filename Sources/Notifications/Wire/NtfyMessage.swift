@@ -74,6 +74,6 @@ struct NtfyMessage: Encodable {
     }
 
     static func sequenceID(_ kind: NotificationKind, _ target: NotificationTarget) -> String {
-        (target.person.map { $0 + "-" } ?? "") + kind.id
+        (target.instance.map { $0 + "-" } ?? "") + kind.id
     }
 }

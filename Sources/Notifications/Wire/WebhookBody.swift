@@ -33,7 +33,7 @@ struct WebhookBody: Encodable {
         data = Notification(
             id: announcement.id, kind: announcement.kind.id, title: announcement.title, body: announcement.body,
             urgency: "\(announcement.urgency)", sound: announcement.sound,
-            page: target.page(announcement.kind.page) ?? "", person: target.person ?? "", at: timestamp,
+            page: target.page(announcement.kind.page) ?? "", person: target.instance ?? "", at: timestamp,
             timestamp: Int((Double(message.since.milliseconds) / 1000).rounded(.down)))
     }
 }
