@@ -13,7 +13,7 @@ enum Benchmarks {
 
     static func main() async {
         let names = CommandLine.arguments.dropFirst()
-        if let part = names.first, ["flood", "notifications"].contains(part) { return await air(Array(names)) }
+        if ["flood", "notifications"].contains(names.first) { return await notifications(Array(names)) }
         if names.first == "postgres" { return await postgres(Array(names.dropFirst())) }
         // Input for the benchmarks of the commands (hardware/benchmarks), not a benchmark.
         if names == ["full-bottle"] { return print(FullBottle.hexText()) }
@@ -48,19 +48,19 @@ enum Benchmarks {
     }
 
     /// The parts of the notification benchmark, which `hardware/machine/suite/benchmarks.py` starts in the test VM.
-    private static func air(_ words: [String]) async {
+    private static func notifications(_ words: [String]) async {
         do {
             switch (words.first, words.count) {
-            case ("flood", 2): try await AirBenchmarks.flood(words[1])
+            case ("flood", 2): try await NotificationBenchmark.flood(words[1])
             case ("notifications", 4):
                 guard let seconds = Double(words[3]), seconds > 0, words[2] == "signals" || words[2] == "socket" else {
                     fallthrough
                 }
                 print(
-                    try await AirBenchmarks.notifications(
-                        adapter: words[1], way: words[2] == "socket" ? .socket : .signals, seconds: seconds))
+                    try await NotificationBenchmark.notifications(
+                        adapter: words[1], method: words[2] == "socket" ? .socket : .signals, seconds: seconds))
             default:
-                throw AirBenchmarks.Failure(
+                throw NotificationBenchmark.Failure(
                     "usage: Benchmarks flood LINK | Benchmarks notifications ADAPTER signals|socket SECONDS")
             }
         } catch {

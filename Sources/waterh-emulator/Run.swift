@@ -11,7 +11,7 @@ struct Run: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run an emulated bottle",
         discussion: "Runs until it is stopped. Sends systemd its state (sd_notify).")
-    static var defaultControlPath: String { Paths.ofSession("waterh-emulator.sock") }
+    static var defaultControlPath: String { Paths.runtimeFile("waterh-emulator.sock") }
 
     @Option(
         help: ArgumentHelp("bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1 or hci:HOST:PORT", valueName: "link"))
@@ -130,7 +130,7 @@ struct Run: AsyncParsableCommand {
         logOptions.redirectDiagnostics("waterh-emulator")
         if let profilePath { return try await runProfile(profilePath) }
         let plan = try FaultOptions(faults)
-        let store = try store.map { path in try FlashStore(path: path) }
+        let store = try store.map { path in try FlashFile(path: path) }
         let (identity, flash) = try bottle(store, capacity: plan.bottle[.ring])
         let signals = StopSignals.stream()
         let (link, recorder) = try peripheral(plan, peer: identity.address)
@@ -203,12 +203,12 @@ struct Run: AsyncParsableCommand {
     ) async throws {
         TextOutput.standard.line("ready link=\(self.link) \(details)")
         TextOutput.standard.flush()
-        let supervisor = Supervisor()
-        supervisor.notify("READY=1")
-        let watchdog = Task { await supervisor.keepAlive { await driver.isOnTime(grace: .seconds(30)) } }
+        let systemd = SystemdNotifier()
+        systemd.notify("READY=1")
+        let watchdog = Task { await systemd.keepAlive { await driver.isOnTime(grace: .seconds(30)) } }
         let stopping = Task { () -> ExitStatus? in
             for await signal in signals {
-                supervisor.notify("STOPPING=1")
+                systemd.notify("STOPPING=1")
                 await link.close()
                 return StopSignals.status(for: signal)
             }
@@ -223,9 +223,9 @@ struct Run: AsyncParsableCommand {
     }
 
     /// Returns the bottle and its flash. A flash file takes precedence over captures.
-    private func bottle(_ store: FlashStore?, capacity: Int) throws -> (BottleIdentity, BottleFlash) {
-        var fill: CaptureFill?
-        if !capture.isEmpty { fill = try explained { try CaptureFill(files: capture, wanted: address) } }
+    private func bottle(_ store: FlashFile?, capacity: Int) throws -> (BottleIdentity, BottleFlash) {
+        var fill: CapturedRecords?
+        if !capture.isEmpty { fill = try explained { try CapturedRecords(files: capture, wanted: address) } }
         for remark in fill?.remarks ?? [] { log(remark) }
         for remark in fill?.otherBottleNotes ?? [] { log("\(remark); to use them: --address ADDRESS") }
         let identity = BottleIdentity(
@@ -234,7 +234,7 @@ struct Run: AsyncParsableCommand {
             if fill != nil { log("\(store?.path ?? "the store") already contains a log: the captures are not used") }
             return (identity, stored)
         }
-        if restamp == .today { fill?.restamp(newestTo: HostClock.localTime(), dialect: dialect) }
+        if restamp == .today { fill?.shiftDates(newestTo: HostClock.localTime(), dialect: dialect) }
         let flash = BottleFlash(records: fill?.records ?? [], capacity: capacity)
         if flash.overwritten > 0 {
             log("the log has room for \(capacity) records: the \(flash.overwritten) oldest of the captures are omitted")

@@ -24,14 +24,14 @@ final class DemoBottle: Sendable {
         guard let file = capture ?? Self.shippedCapture() else {
             throw CommandFailure(.failed, "no shipped capture was found", advice: "Name a capture with --capture.")
         }
-        var fill: CaptureFill
+        var fill: CapturedRecords
         do {
-            fill = try CaptureFill(files: [file])
+            fill = try CapturedRecords(files: [file])
         } catch {
             throw CommandFailure(
                 .badInput, "invalid --capture: \(error)", advice: "Name another capture with --capture, or omit it.")
         }
-        fill.restamp(newestTo: HostClock.localTime())
+        fill.shiftDates(newestTo: HostClock.localTime())
         let name = (file as NSString).lastPathComponent
         try await self.init(
             BottleIdentity(model: fill.model ?? .boost), records: fill.records,

@@ -28,7 +28,7 @@ struct DemoService: Sendable {
     @_optimize(none)
     func run() async throws {
         let bottle = try await DemoBottle.emptied(bottle)
-        let socket = control ?? Paths.ofSession("waterh-emulator.sock")
+        let socket = control ?? Paths.runtimeFile("waterh-emulator.sock")
         let controlServer = try bottle.listen(at: socket)
         defer { controlServer.stop() }
         let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
@@ -40,7 +40,7 @@ struct DemoService: Sendable {
         let plan = try ServicePlan(
             LinkOptions.parse(["--link", "unix:\(store.path).demo", "--bottle", bottle.address]),
             StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false, listen: "off")
-        let host = try ServiceHost(plan, Supervisor(), log: log, hasDesktop: false) { _ in bottle.central }
+        let host = try ServiceHost(plan, SystemdNotifier(), log: log, hasDesktop: false) { _ in bottle.central }
         // Skip the first-time setup, so that the page shows the day.
         _ = try await host.tracker.tracker().setUp([], notifications: "Not asked for.")
         let out = TextOutput.standard

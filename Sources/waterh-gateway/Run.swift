@@ -30,17 +30,17 @@ struct Run: AsyncParsableCommand {
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
         logOptions.redirectDiagnostics("waterh-gateway")
         let plan = try ServicePlan(link, storeOptions, keep: keep, listen: listen)
-        let supervisor = Supervisor()
+        let systemd = SystemdNotifier()
         let log = logOptions.logger(
             "waterh-gateway", link: "\(try plan.link.name)",
             logsDetails: link.verbose || Diagnostics.usesTerminalFeatures)
         for remark in plan.remarks { log.warning("\(remark)") }
-        let host = try ServiceHost(plan, supervisor, log: log)
+        let host = try ServiceHost(plan, systemd, log: log)
         let pages = ServicePages(host, plan, log: log)
         log.notice("\(ProgramVersion.text) uses \(plan.summary); page: \(pages.listen).")
         let serving = Task { await pages.run(printsLink: TextOutput.standard.isTerminal) }
-        let watchdog = Task { await supervisor.keepAlive { await host.isOnTime } }
-        supervisor.notify("READY=1")
+        let watchdog = Task { await systemd.keepAlive { await host.isOnTime } }
+        systemd.notify("READY=1")
 
         var stopped = ExitStatus.done
         for await signal in signals {
@@ -52,7 +52,7 @@ struct Run: AsyncParsableCommand {
             log.notice("SIGHUP: polling now. A changed configuration takes effect when the service restarts.")
             await host.pollNow()
         }
-        supervisor.notify("STOPPING=1")
+        systemd.notify("STOPPING=1")
         serving.cancel()
         await host.close()
         await serving.value

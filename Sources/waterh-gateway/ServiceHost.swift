@@ -29,7 +29,7 @@ final class ServiceHost: Sendable {
     ///   - hasDesktop: whether notifications go to the desktop of this session.
     ///   - open: opens the link.
     init(
-        _ plan: ServicePlan, _ supervisor: Supervisor, log: Logger, hasDesktop: Bool = true,
+        _ plan: ServicePlan, _ systemd: SystemdNotifier, log: Logger, hasDesktop: Bool = true,
         open: (LinkOptions) throws -> any CentralLink = { try $0.open() }
     ) throws {
         let provider = try StoreProvider(plan.store, zone: plan.zone)
@@ -45,7 +45,7 @@ final class ServiceHost: Sendable {
         // Reports writes to the store; `nil` if inotify is unavailable.
         let watch = store.path == ":memory:" ? nil : StoreWatch(store.path)
         let tracker = ServiceStore(
-            provider: provider, plan: plan, supervisor: supervisor, log: log, logContext: logContext, viewers: viewers,
+            provider: provider, plan: plan, systemd: systemd, log: log, logContext: logContext, viewers: viewers,
             now: clock.now)
         if store.path != ":memory:", ServiceSocket(path: ServiceSocket.listeningPath(forStore: store.path)).isAnswering
         {
@@ -87,7 +87,7 @@ final class ServiceHost: Sendable {
         let shown = ShownNotifications(
             file: ServiceSocket.file(forStore: store.path, "notices.json"),
             userID: { (try? store.profile()).map { $0?.userID ?? "" } })
-        let desktop = hasDesktop ? DesktopNotifications(memory: shown) : nil
+        let desktop = hasDesktop ? DesktopNotifications(history: shown) : nil
         let (agents, mqttChannel) = (AgentSink(), MQTTChannel())
         let sharesWaterline: @Sendable () -> Bool = { plan.sharesWaterline(store) }
         let mqttNotifications = BufferedSink(

@@ -99,7 +99,7 @@ struct ServicePages: Sendable {
                 try await server.run(on: endpoint) { port in
                     // The socket of a system service is open to its group.
                     if case .unix(let path) = endpoint {
-                        _ = chmod(path, Paths.ofService.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600)
+                        _ = chmod(path, Paths.serviceFolder.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600)
                     }
                     await ready(Self.text(endpoint, port))
                 }

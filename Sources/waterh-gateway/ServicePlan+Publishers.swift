@@ -32,7 +32,7 @@ extension ServicePlan {
         dependencies.storeChanged = { await reminders.checkNow() }
         dependencies.claim = { client in
             // If the lock cannot be used, the broker detects a second client.
-            guard let lock = try? ProcessLock(Paths.ofSession("\(client).lock")) else { return nil }
+            guard let lock = try? ProcessLock(Paths.runtimeFile("\(client).lock")) else { return nil }
             guard lock.isOurs else {
                 throw Refusal(
                     "mqttNameTaken",

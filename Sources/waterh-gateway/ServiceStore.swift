@@ -12,7 +12,7 @@ actor ServiceStore {
     /// The open store with the settings and time zone that were read last.
     private var provider: StoreProvider
     private let plan: ServicePlan
-    private let supervisor: Supervisor
+    private let systemd: SystemdNotifier
     private let log: Logger
     private let logContext: PollLogContext
     private let viewers: ActiveViewers
@@ -26,12 +26,12 @@ actor ServiceStore {
     private var isFirstPollOver = false
 
     init(
-        provider: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, logContext: PollLogContext,
+        provider: StoreProvider, plan: ServicePlan, systemd: SystemdNotifier, log: Logger, logContext: PollLogContext,
         viewers: ActiveViewers, now: @escaping @Sendable () -> MonotonicInstant
     ) {
         self.provider = provider
         self.plan = plan
-        self.supervisor = supervisor
+        self.systemd = systemd
         self.log = log
         self.logContext = logContext
         self.viewers = viewers
@@ -152,7 +152,7 @@ actor ServiceStore {
     func report(_ message: ServiceMessage) {
         switch message {
         case .failed(let bottle, let failure, let isNew):
-            supervisor.notify(status: failure.headline)
+            systemd.notify(status: failure.headline)
             guard isNew else { return }
             var metadata = logContext.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"
@@ -169,7 +169,7 @@ actor ServiceStore {
             log.notice(
                 "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",
                 metadata: logContext.metadata(of: report))
-            supervisor.notify(status: "\(counted(report.received, "record")) in the last poll with data")
+            systemd.notify(status: "\(counted(report.received, "record")) in the last poll with data")
         }
     }
 }

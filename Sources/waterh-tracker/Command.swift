@@ -79,7 +79,7 @@ extension ServiceCommand {
 
     /// Sends the request to the service. Returns whether a service was available.
     func executeByService() throws -> Bool {
-        let location = try ContextOpening(options).location
+        let location = try StoreOpener(options).location
         guard let service = ServiceConnection(location, for: access, options) else { return false }
         func reading() throws -> CommandContext { try CommandContext(options, for: .reading, isQuiet: true) }
         let request = try request(reading)

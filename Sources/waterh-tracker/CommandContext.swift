@@ -49,14 +49,14 @@ struct CommandContext {
     var zone: Zone { tracker.zone }
 
     init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
-        var opening = try ContextOpening(options)
-        location = opening.location
+        var opener = try StoreOpener(options)
+        location = opener.location
         service = access == .reading ? ServiceConnection(location, for: access, options) : nil
         copy = try service?.copy()
         if let copy {
-            opening = try ContextOpening(options, location: StoreLocation(path: copy.path, units: location.units))
+            opener = try StoreOpener(options, location: StoreLocation(path: copy.path, units: location.units))
         }
-        tracker = try opening.context(for: access)
+        tracker = try opener.context(for: access)
         isJSON = options.json
         if !isQuiet { for remark in try Self.remarks(tracker.store, location) { Diagnostics.warning(remark) } }
     }
@@ -115,7 +115,7 @@ struct CommandContext {
     func wallTime(_ drink: StoredDrink) -> WallTime { ((try? Zone(drink.zone)) ?? zone).wall(at: drink.at) }
 }
 
-struct ContextOpening {
+struct StoreOpener {
     let location: StoreLocation
     private let options: StoreOptions
     private let choice: ZoneChoice

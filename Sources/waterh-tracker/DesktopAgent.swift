@@ -177,7 +177,7 @@ actor DesktopAgent {
     }
 
     private func post(_ target: String, _ body: JSONValue, source: String? = nil) async throws -> Data {
-        try await onThread { try $0.post(target, body, by: source) }
+        try await onThread { try $0.post(target, body, source: source) }
     }
 
     /// Runs a blocking closure on another thread.

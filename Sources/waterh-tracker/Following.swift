@@ -7,7 +7,7 @@ import TrackerService
 import Utilities
 
 /// Runs a closure after each write to a store, until the command is stopped or its output is closed.
-struct StoreFollow: Sendable {
+struct StoreFollower: Sendable {
     let location: StoreLocation
 
     /// Runs the closure after each write and when its time has passed.
@@ -19,11 +19,11 @@ struct StoreFollow: Sendable {
                 advice: "Raise fs.inotify.max_user_instances, or stop programs that watch files.")
         }
         let follower = DayObserver(writes: watch.writes, evaluate: evaluate)
-        try await Self.whileRead { await follower.run() }
+        try await Self.runUntilStopped { await follower.run() }
     }
 
     /// Runs until the command is stopped or its output is closed.
-    static func whileRead(_ body: @escaping @Sendable () async -> Void) async throws {
+    static func runUntilStopped(_ body: @escaping @Sendable () async -> Void) async throws {
         let signals = StopSignals.stream()
         let readers = TextOutput.standard.readerClosed()
         let work = Task { await body() }
@@ -76,16 +76,16 @@ final class ChangeLines: Sendable {
 
 /// Runs `status --follow`. Opens the store for each evaluation, because the file can be replaced. If the store cannot
 /// be read, nothing is printed.
-struct StatusFollow: Sendable {
+struct StatusFollower: Sendable {
     let options: StoreOptions
     let location: StoreLocation
     let line: @Sendable (_ state: String) throws -> String?
 
     func run() async throws {
         let lines = ChangeLines()
-        try await StoreFollow(location: location).run {
+        try await StoreFollower(location: location).run {
             do {
-                let state = try ContextOpening(options, location: location).context(for: .reading, at: Machine.now())
+                let state = try StoreOpener(options, location: location).context(for: .reading, at: Machine.now())
                     .stateAndDuration()
                 guard let line = try line(TrackerAPI.json(state.snapshot)) else { return DayObserver.longestPause }
                 lines.line(line)
@@ -99,14 +99,14 @@ struct StatusFollow: Sendable {
 }
 
 /// Runs `status --follow` if only the service can open the store: the service sends each change.
-struct ServiceFollow: Sendable {
+struct ServiceFollower: Sendable {
     let service: ServiceSocket
     let line: @Sendable (_ state: String) throws -> String?
 
     /// Prints a line for each state event until the reader closes the output. Reconnects after a restart of the
     /// service.
     func run() async throws {
-        try await StoreFollow.whileRead {
+        try await StoreFollower.runUntilStopped {
             let lines = ChangeLines()
             var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
             while !Task.isCancelled {
@@ -161,7 +161,7 @@ struct DrinkStream: Sendable {
         let reader = Mutex(Reader(position: position ?? 0, known: position ?? 0, isAtBeginning: position == nil))
         guard isFollowing else { return try reader.withLock { try report(&$0) } }
         let lines = ChangeLines()
-        try await StoreFollow(location: location).run { evaluate(reader, lines) }
+        try await StoreFollower(location: location).run { evaluate(reader, lines) }
     }
 
     private func evaluate(_ reader: borrowing Mutex<Reader>, _ lines: ChangeLines) -> Duration {
@@ -183,7 +183,7 @@ struct DrinkStream: Sendable {
     private func report(_ reader: inout Reader) throws {
         // Read the identity before opening. If the file is replaced in between, the next evaluation detects that.
         let file = FileIdentity(location.path)
-        let store = try ContextOpening(options, location: location).context(for: .reading).store
+        let store = try StoreOpener(options, location: location).context(for: .reading).store
         let out = try OutputFile("-")
         if reader.isAtBeginning {
             reader.pendingWrites.append(Array(format.header.utf8))

@@ -49,13 +49,13 @@ struct Status: StoreCommand {
 
     func run(_ context: CommandContext) async throws {
         if follow, let service = context.service {
-            return try await ServiceFollow(service: service.socket, line: line).run()
+            return try await ServiceFollower(service: service.socket, line: line).run()
         }
         guard !follow else {
             // From --now on, time passes in this process.
             let start = context.tracker.context.explicitNow
             if start != nil || speed != nil { Machine.accelerate(at: speed ?? 1, from: start) }
-            return try await StatusFollow(options: options, location: context.location, line: line).run()
+            return try await StatusFollower(options: options, location: context.location, line: line).run()
         }
         let snapshot = try context.tracker.state()
         if effectiveFormat == .json {

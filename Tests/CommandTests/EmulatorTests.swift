@@ -153,8 +153,8 @@ private struct Bottle {
         let inFebruary2028 = try #require(
             LocalTime(BottleClock(yearByte: 28, month: 2, day: 29, hour: 8, minute: 0, second: 0)))
         for (dialect, first) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1C)] as [(RecordDialect, UInt8)] {
-            var fill = try CaptureFill(files: [capture])
-            fill.restamp(newestTo: inFebruary2028, dialect: dialect)
+            var fill = try CapturedRecords(files: [capture])
+            fill.shiftDates(newestTo: inFebruary2028, dialect: dialect)
             #expect(fill.records.map { Array($0.prefix(6)) } == [[first, 2, 29, 8, 0, 0]])
         }
     }

@@ -109,9 +109,9 @@ import Testing
     @Test func `the store of a removed service is not used`() throws {
         let home = try makeHome()
         let own = home.folder.file("own/waterh.sqlite")
-        func find(_ service: String, _ isServed: Bool) throws -> StoreLocation {
+        func find(_ service: String, _ hasSystemService: Bool) throws -> StoreLocation {
             try StoreLocation.find(
-                nil, Configuration(), environment: [:], own: own, service: service, isServed: isServed)
+                nil, Configuration(), environment: [:], own: own, service: service, hasSystemService: hasSystemService)
         }
         let shut = home.folder.file("shut")
         try FileManager.default.createDirectory(atPath: shut, withIntermediateDirectories: true)

@@ -212,27 +212,27 @@ import Testing
     }
 }
 
-@Suite struct SupervisorTests {
+@Suite struct SystemdNotifierTests {
     /// The watchdog of another process, or an invalid number.
     @Test(
         .timeLimit(.minutes(1)),
         arguments: [["WATCHDOG_USEC": "90000", "WATCHDOG_PID": "1"], ["WATCHDOG_USEC": "soon"], [:]])
     func `a service without a watchdog sends no watchdog notification`(_ environment: [String: String]) async throws {
         let notify = try NotifyTests.NotifySocket()
-        let supervisor = Supervisor(environment.merging(["NOTIFY_SOCKET": notify.path]) { $1 })
-        supervisor.notify("READY=1")
-        await supervisor.keepAlive { true }
+        let systemd = SystemdNotifier(environment.merging(["NOTIFY_SOCKET": notify.path]) { $1 })
+        systemd.notify("READY=1")
+        await systemd.keepAlive { true }
         #expect(notify.messages == ["READY=1"])
     }
 
     @Test func `the service notifies the watchdog only while its polls make progress`() async throws {
         let notify = try NotifyTests.NotifySocket()
-        let supervisor = Supervisor(["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "30000"])
+        let systemd = SystemdNotifier(["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "30000"])
         let isAlive = Mutex(true)
-        let watching = Task { await supervisor.keepAlive { isAlive.withLock { $0 } } }
+        let watching = Task { await systemd.keepAlive { isAlive.withLock { $0 } } }
         #expect(await notify.wait("WATCHDOG=1", times: 3))
         isAlive.withLock { $0 = false }
-        supervisor.notify("MARK=1")
+        systemd.notify("MARK=1")
         #expect(await notify.wait("MARK=1"))
         let before = notify.messages.count
         _ = await event(within: 0.2) { () -> Bool? in nil }
@@ -246,7 +246,7 @@ import Testing
 
     @Test func `the systemd status is one line`() async throws {
         let notify = try NotifyTests.NotifySocket()
-        Supervisor(["NOTIFY_SOCKET": notify.path]).notify(status: "two\nlines")
+        SystemdNotifier(["NOTIFY_SOCKET": notify.path]).notify(status: "two\nlines")
         #expect(await notify.wait("STATUS=two lines"))
     }
 }

@@ -49,8 +49,8 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
     package func redirectDiagnostics(_ label: String) {
         guard format ?? .detected() != .text else { return }
         let log = logger(label)
-        Diagnostics.redirect { weight, text in
-            switch weight {
+        Diagnostics.redirect { severity, text in
+            switch severity {
             case .error: log.error("\(text)")
             case .warning: log.warning("\(text)")
             case .line: log.notice("\(text)")

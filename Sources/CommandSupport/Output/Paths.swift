@@ -42,7 +42,7 @@ package enum Paths {
     }
 
     /// A path in `$XDG_RUNTIME_DIR`, else in a private temporary directory, else next to the store.
-    package static func ofSession(_ name: String) -> String {
+    package static func runtimeFile(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let temporary = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
         guard !makePrivate(temporary) else { return "\(temporary)/\(name)" }
@@ -53,11 +53,11 @@ package enum Paths {
 
     /// The directory for files that a restart of the machine deletes.
     package static var runtime: String {
-        ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
+        serviceFolder ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
     }
 
     /// systemd's runtime directory of this service, or `nil`.
-    package static var ofService: String? {
+    package static var serviceFolder: String? {
         variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
     }
 

@@ -37,7 +37,7 @@ package struct ServiceSocket: Sendable {
 
     /// The path of the socket on which a service of this process listens: in systemd's directory, else in the user's.
     package static func listeningPath(forStore store: String) -> String {
-        Paths.ofService.map { $0 + "/" + name(store, "sock") } ?? file(forStore: store, "sock")
+        Paths.serviceFolder.map { $0 + "/" + name(store, "sock") } ?? file(forStore: store, "sock")
     }
 
     /// The path of the socket for requests about a store: that of this user's service, else of the system service.
@@ -48,7 +48,7 @@ package struct ServiceSocket: Sendable {
 
     /// The path of a file in the user's session directory that belongs to a store.
     /// - Parameter kind: the suffix of its name.
-    package static func file(forStore store: String, _ kind: String) -> String { Paths.ofSession(name(store, kind)) }
+    package static func file(forStore store: String, _ kind: String) -> String { Paths.runtimeFile(name(store, kind)) }
 
     private static func name(_ store: String, _ kind: String) -> String {
         let url = URL(fileURLWithPath: store).standardizedFileURL.resolvingSymlinksInPath()
@@ -64,13 +64,13 @@ package struct ServiceSocket: Sendable {
     }
 
     /// Sends a POST request with JSON and returns the response.
-    /// - Parameter surface: the interface of the user's action: `dbus` or `notification`.
+    /// - Parameter source: the interface of the user's action: `dbus` or `notification`.
     /// - Throws: `CommandFailure`, also for an error response.
-    package func post(_ target: String, _ body: JSONValue = [:], by surface: String? = nil) throws -> Data {
-        let by = surface.map { "Waterh-Surface: \($0)\r\n" } ?? ""
+    package func post(_ target: String, _ body: JSONValue = [:], source: String? = nil) throws -> Data {
+        let header = source.map { "Waterh-Surface: \($0)\r\n" } ?? ""
         return try response(
             "POST \(target)",
-            "\(by)Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
+            "\(header)Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
     }
 
     package func get(_ target: String) throws -> Data { try response("GET \(target)", "\r\n") }

@@ -23,36 +23,36 @@ package struct StoreLocation: Equatable, Sendable {
     /// - Parameters:
     ///   - flag: the value of `--store`.
     ///   - own, service: the default paths.
-    ///   - isServed: whether this machine has a system service, whose store might be unreadable for this user.
+    ///   - hasSystemService: whether this machine has a system service, whose store might be unreadable for this user.
     /// - Throws: `CommandFailure` if the path is in a configuration that this user cannot read.
     package static func find(
         _ flag: String?, _ configuration: Configuration,
         environment: [String: String] = ProcessInfo.processInfo.environment, own: String = Paths.store,
-        service: String = Paths.serviceStore, isServed: Bool = StoreLocation.hasService
+        service: String = Paths.serviceStore, hasSystemService: Bool = StoreLocation.hasService
     ) throws -> StoreLocation {
-        func place(_ path: String, _ origin: Origin, serviceStore: String? = nil) -> StoreLocation {
+        func location(_ path: String, _ origin: Origin, serviceStore: String? = nil) -> StoreLocation {
             StoreLocation(path: path, origin: origin, serviceStore: serviceStore, units: configuration.units)
         }
         if let flag {
             Diagnostics.repeatStore(flag)
-            return place(flag, .option)
+            return location(flag, .option)
         }
-        if let path = Machine.variable("WATERH_STORE", in: environment) { return place(path, .environment) }
+        if let path = Machine.variable("WATERH_STORE", in: environment) { return location(path, .environment) }
         if let path = configuration.store ?? configuration.instance.map(Paths.serviceStore(ofInstance:)) {
-            return place(path, .configuration)
+            return location(path, .configuration)
         }
-        let hasService = isUsedByService(service, isServed)
+        let hasService = isUsedByService(service, hasSystemService)
         if FileManager.default.fileExists(atPath: own) {
-            return place(own, .own, serviceStore: hasService && service != own ? service : nil)
+            return location(own, .own, serviceStore: hasService && service != own ? service : nil)
         }
-        if hasService { return place(service, .service) }
-        guard !configuration.isHidden || !isServed else {
+        if hasService { return location(service, .service) }
+        guard !configuration.isHidden || !hasSystemService else {
             throw CommandFailure(
                 .failed, "cannot read the configuration \(Paths.configuration): it belongs to a service",
                 advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh)."
             )
         }
-        return place(own, .own)
+        return location(own, .own)
     }
 
     package func open(hostZone: String? = nil, for access: TrackerStore.Access) throws -> TrackerStore {
@@ -86,10 +86,10 @@ package struct StoreLocation: Equatable, Sendable {
 
     /// Whether a service uses the store at this path. If the file is missing, the result is `true` if this user owns
     /// its directory and is not root, such as the user `waterh`.
-    /// - Parameter isServed: whether this machine has a system service.
-    private static func isUsedByService(_ path: String, _ isServed: Bool) -> Bool {
+    /// - Parameter hasSystemService: whether this machine has a system service.
+    private static func isUsedByService(_ path: String, _ hasSystemService: Bool) -> Bool {
         var status = stat()
-        if stat(path, &status) == 0 || errno == EACCES { return isServed || access(path, R_OK) == 0 }
+        if stat(path, &status) == 0 || errno == EACCES { return hasSystemService || access(path, R_OK) == 0 }
         let folder = (path as NSString).deletingLastPathComponent
         return geteuid() != 0 && stat(folder, &status) == 0 && status.st_uid == geteuid()
     }

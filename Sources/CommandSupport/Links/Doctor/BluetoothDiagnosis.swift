@@ -55,13 +55,13 @@ package struct BluetoothDiagnosis {
     }
 
     private var rfkillSwitches: [Finding] {
-        facts.rfkillSwitches.map { blockade in
-            blockade.isHard
+        facts.rfkillSwitches.map { rfkill in
+            rfkill.isHard
                 ? missing(
-                    "rfkill \(blockade.name)", "blocked by a switch or key of this machine", isNeeded: needsRadio,
+                    "rfkill \(rfkill.name)", "blocked by a switch or key of this machine", isNeeded: needsRadio,
                     advice: "Switch wireless on: turn the switch, or press the key for aeroplane mode.")
                 : missing(
-                    "rfkill \(blockade.name)", "blocked by software", isNeeded: needsRadio,
+                    "rfkill \(rfkill.name)", "blocked by software", isNeeded: needsRadio,
                     advice: "rfkill unblock bluetooth",
                     remedy: Remedy(["rfkill", "unblock", "bluetooth"], needsRoot: false))
         }

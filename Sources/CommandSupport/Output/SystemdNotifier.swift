@@ -1,7 +1,7 @@
 import Foundation
 
 /// Notifies systemd through `NOTIFY_SOCKET` (sd_notify(3)). Without the variable it does nothing.
-package struct Supervisor: Sendable {
+package struct SystemdNotifier: Sendable {
     /// The path or abstract name of systemd's socket; `nil` without one.
     private let socketPath: String?
     /// The watchdog interval in microseconds; `nil` without a watchdog.

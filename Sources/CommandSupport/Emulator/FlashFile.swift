@@ -3,7 +3,7 @@ import Foundation
 import Store
 
 /// The emulated bottle's flash in a JSON file. `save` replaces and synchronises the file atomically.
-package final class FlashStore: Sendable {
+package final class FlashFile: Sendable {
     private struct Content: Codable {
         /// The version of the format; a newer one is rejected.
         var version = 1

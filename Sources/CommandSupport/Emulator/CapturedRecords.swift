@@ -5,7 +5,7 @@ package import Emulator
 import Replay
 
 /// The records of a bottle in captures, with which an emulated bottle is filled.
-package struct CaptureFill: Sendable {
+package struct CapturedRecords: Sendable {
     /// The records of 13 bytes in the order of delivery, without repetitions. Entries that are not drinks are included.
     package var records: [[UInt8]]
     package var model: BottleModel?
@@ -56,7 +56,7 @@ package struct CaptureFill: Sendable {
 
     /// Shifts the times of the records so that the newest one is `now`. Invalid dates do not change. The strict dialect
     /// keeps byte 0.
-    package mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect? = nil) {
+    package mutating func shiftDates(newestTo now: LocalTime, dialect: RecordDialect? = nil) {
         let times = records.map { raw in BottleClock(raw.prefix(6)).flatMap { LocalTime($0) } }
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }
         for (index, time) in times.enumerated() {

@@ -4,7 +4,7 @@ import Glibc
 
 /// The benchmark of notifications in the test VM (`hardware/machine/suite/benchmarks.py`). A peripheral notifies at the
 /// maximum rate of its link; a central counts the notifications.
-enum AirBenchmarks {
+enum NotificationBenchmark {
     static let service: BluetoothUUID = 0xFFE0
     static let characteristic: BluetoothUUID = 0xFFE4
     static let name = "WaterH-Flood"
@@ -59,10 +59,10 @@ enum AirBenchmarks {
     // MARK: - Central
 
     /// Connects to the peripheral and counts values for the given number of seconds after the first one. Prints JSON.
-    static func notifications(adapter: String, way: NotificationMethod, seconds: Double) async throws
+    static func notifications(adapter: String, method: NotificationMethod, seconds: Double) async throws
         -> String
     {
-        let link = BlueZCentralLink(adapter: adapter, notifications: way)
+        let link = BlueZCentralLink(adapter: adapter, notifications: method)
         let clock = ContinuousClock()
         let limit = Task {
             try await Task.sleep(for: .seconds(60 + seconds))
