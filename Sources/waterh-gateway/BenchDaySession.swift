@@ -47,13 +47,13 @@ actor BenchDaySession {
         if await setup.user.syncs() {
             try await perform("2-after-the-app") { try await readLog("log-after-app", of: $0) }
         } else {
-            try noteSkipped("2-after-the-app")
+            try recordSkipped("2-after-the-app")
         }
         try await perform("3-known-sips") { bottle in
             try await send("snapshot", .snapshot, of: bottle)
             for ml in [100, 200, 300] {
                 try await step("sip-\(ml)", on: bottle) {
-                    guard let amount = await setup.user.drinks(ml: ml) else { return try noteSkipped("sip-\(ml)") }
+                    guard let amount = await setup.user.drinks(ml: ml) else { return try recordSkipped("sip-\(ml)") }
                     record.sips.append(amount)
                     try await listen(.seconds(3), from: $1, to: bottle)
                 }
@@ -73,7 +73,7 @@ actor BenchDaySession {
     }
 
     private func acknowledgeLog(_ name: String) async throws {
-        guard await setup.user.agreesToAcknowledge() else { return try noteSkipped(name) }
+        guard await setup.user.agreesToAcknowledge() else { return try recordSkipped(name) }
         let stored: Set<[UInt8]>
         do {
             stored = try await setup.store(address)
@@ -202,7 +202,7 @@ actor BenchDaySession {
     }
 
     /// Records a step or part that the user skipped. A stop of the session also ends a question.
-    private func noteSkipped(_ name: String) throws {
+    private func recordSkipped(_ name: String) throws {
         try Task.checkCancellation()
         record.omissions.append("\(name): skipped.")
     }

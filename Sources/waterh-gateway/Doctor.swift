@@ -190,10 +190,10 @@ enum DoctorChecks {
         }
     }
 
-    static func zone(_ given: String?, _ location: StoreLocation) -> Finding {
-        guard let zones = try? StoreProvider.zones(given, location) else {
+    static func zone(_ name: String?, _ location: StoreLocation) -> Finding {
+        guard let zones = try? StoreProvider.zones(name, location) else {
             return Finding(
-                "time zone", .bad, "\(given ?? "the system's zone") is not an IANA name",
+                "time zone", .bad, "\(name ?? "the system's zone") is not an IANA name",
                 advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
         }
         let bottle =

@@ -24,7 +24,7 @@ final class PollRecorder: Sendable {
     private static let pause = Duration.seconds(3600)
 
     /// The prefix of the line with the bottle's advertised name in a trace.
-    static let nameMark = "name: "
+    static let namePrefix = "name: "
 
     private let state = Mutex(State())
 
@@ -89,7 +89,7 @@ final class PollRecorder: Sendable {
         if let failure = report.failure { lines.append(failure.sentence) }
         lines.append("bottle: \(report.bottle ?? "none found")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
         // The name is on a separate line, so that a report can redact it.
-        if let name = report.name { lines.append(Self.nameMark + name.filter { !$0.isNewline }) }
+        if let name = report.name { lines.append(Self.namePrefix + name.filter { !$0.isNewline }) }
         lines.append(
             """
             received \(report.received), new \(report.new), known \(report.duplicates), quarantined \

@@ -54,8 +54,8 @@ extension Redactor {
                     bottle.aliases.union(bottle.identities).union([bottle.advertisedName].compactMap { $0 }))
             }
         }
-        let mark = PollRecorder.nameMark
-        names.formUnion(polls.flatMap(\.trace).filter { $0.hasPrefix(mark) }.map { String($0.dropFirst(mark.count)) })
+        let key = PollRecorder.namePrefix
+        names.formUnion(polls.flatMap(\.trace).filter { $0.hasPrefix(key) }.map { String($0.dropFirst(key.count)) })
         // Other devices of bluetoothd are often named after their owners.
         names.formUnion((try? facts.daemon.get())?.devices.compactMap(\.name) ?? [])
         names.formUnion([

@@ -37,12 +37,12 @@ struct ServicePages: Sendable {
             path == ":memory:" ? nil : HTTPServer.Endpoint("unix:\(ServiceSocket.listeningPath(forStore: path))")
         await withTaskGroup(of: Void.self) { group in
             for endpoint in [page, socket].compactMap(\.self) {
-                group.addTask { await serve(endpoint, server) { await noteBound($0, server, printsLink: printsLink) } }
+                group.addTask { await serve(endpoint, server) { await didBind($0, server, printsLink: printsLink) } }
             }
         }
     }
 
-    private func noteBound(_ bound: String, _ server: HTTPServer, printsLink: Bool) async {
+    private func didBind(_ bound: String, _ server: HTTPServer, printsLink: Bool) async {
         log.debug("The page is at \(bound)")
         host.address.set(bound)
         guard printsLink, !bound.hasPrefix("unix:"), let page = host.address.page("/sign-in#") else { return }

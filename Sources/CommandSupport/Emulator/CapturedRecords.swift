@@ -40,10 +40,10 @@ package struct CapturedRecords: Sendable {
             }
         }
         let best = found.max { ($0.value.records.count, $1.key) < ($1.value.records.count, $0.key) }
-        let chosen = wanted.flatMap { address in found.first { $0.key == address.description } } ?? best
-        records = chosen?.value.records ?? []
-        model = chosen?.value.model
-        for other in found.keys.sorted() where other != chosen?.key {
+        let selected = wanted.flatMap { address in found.first { $0.key == address.description } } ?? best
+        records = selected?.value.records ?? []
+        model = selected?.value.model
+        for other in found.keys.sorted() where other != selected?.key {
             otherBottleNotes.append("not used: \(counted(found[other]?.records.count ?? 0, "record")) of \(other)")
         }
     }

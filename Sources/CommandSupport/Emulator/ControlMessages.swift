@@ -36,8 +36,8 @@ package enum ControlMessages {
         }
         let takesValue = known.usage.contains(" ")
         if takesValue == (value != nil), let action = known.parse(value ?? "") { return action }
-        let given = value.map { "invalid '\(name) \($0)'" } ?? "missing value"
-        throw Malformed(description: "\(given): expected \(known.usage)")
+        let error = value.map { "invalid '\(name) \($0)'" } ?? "missing value"
+        throw Malformed(description: "\(error): expected \(known.usage)")
     }
 
     /// Parses `2026-12-31T23:59:50` (years 2000–2255). A space can replace the T, and the seconds can be omitted.

@@ -10,10 +10,10 @@ extension RecordedResponses {
         var exchanges: [RecordedExchange] = []
         for path in captures {
             let scripts = try ResponseScript.read(CaptureOpener().open(path).parts).scripts
-            let chosen =
+            let selected =
                 scripts.first { $0.address != nil && $0.address == wanted }
                 ?? scripts.max { $0.exchanges.count < $1.exchanges.count }
-            exchanges += chosen?.exchanges ?? []
+            exchanges += selected?.exchanges ?? []
         }
         self.init(exchanges, isStrict: isStrict)
     }

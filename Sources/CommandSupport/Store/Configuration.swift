@@ -208,7 +208,7 @@ package struct Configuration: Equatable, Sendable {
                     .badInput,
                     """
                     '\(key)' of [\(group)] in \(name) cannot be \
-                    \(error.currentValue == nil ? "set" : "\"\(error.given.prefix(64))\""): \(error.rule)
+                    \(error.currentValue == nil ? "set" : "\"\(error.value.prefix(64))\""): \(error.rule)
                     """,
                     advice: fixAdvice)
             }

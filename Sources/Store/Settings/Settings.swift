@@ -112,11 +112,11 @@ extension TrackerStore {
             let id = try BottleTable.require(bottle, db)
             var settings = try SettingTable.settings(ofBottle: id, db).settings
             for change in changes {
-                let name = try Settings.bottleSetting(change.name, given: change.text ?? "")
+                let name = try Settings.bottleSetting(change.name, value: change.text ?? "")
                 if name == Settings.aliasName {
                     guard let alias = change.text, !alias.isEmpty else {
                         throw SettingRefusal(
-                            name: name, given: "",
+                            name: name, value: "",
                             rule: "It must be a new name: a name can be changed, not removed.", currentValue: bottle)
                     }
                     try settings.set(name, to: alias)

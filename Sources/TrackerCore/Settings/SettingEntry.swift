@@ -1,15 +1,15 @@
 /// A rejected change of a setting, which keeps its value.
 package struct SettingRefusal: Problem, Hashable {
     package var name: String
-    package var given: String
+    package var value: String
     /// The rule as a sentence.
     package var rule: String
     /// The current value, as text; `nil` for an unknown setting.
     package var currentValue: String?
 
-    package init(name: String, given: String, rule: String, currentValue: String?) {
+    package init(name: String, value: String, rule: String, currentValue: String?) {
         self.name = name
-        self.given = given
+        self.value = value
         self.rule = rule
         self.currentValue = currentValue
     }
@@ -17,13 +17,13 @@ package struct SettingRefusal: Problem, Hashable {
     package var code: String { currentValue == nil ? "noSuchSetting" : "settingRule" }
     package var category: ProblemCategory { currentValue == nil ? .notFound : .refused }
     package var values: [String: String] {
-        ["name": name, "given": given, "rule": rule].merging(currentValue.map { ["kept": $0] } ?? [:]) { $1 }
+        ["name": name, "given": value, "rule": rule].merging(currentValue.map { ["kept": $0] } ?? [:]) { $1 }
     }
     package var sentence: String {
         guard let currentValue else { return Settings.removal(of: name) ?? "unknown setting '\(name)'" }
         let start = "It must be "
         let expected = rule.hasPrefix(start) ? "expected \(rule.dropFirst(start.count))" : rule
-        return "invalid \(name) '\(given)': \(expected) It stays \(currentValue.isEmpty ? "unset" : currentValue)."
+        return "invalid \(name) '\(value)': \(expected) It stays \(currentValue.isEmpty ? "unset" : currentValue)."
     }
 }
 
@@ -64,14 +64,14 @@ package struct SettingEntry: Sendable {
         return "\(rule.dropLast()) (\(units.text(amounts.lowerBound)) to \(units.text(amounts.upperBound)))."
     }
 
-    func refusal(_ given: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
+    func refusal(_ value: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
         // The part before the @ of an address can be a password. The whole address of a phone's server is secret.
         let mayBeSecret =
             isSecret
             || (name.hasSuffix(".url")
-                && (given.contains("@") || ["ntfy.", "webhook."].contains(where: name.hasPrefix)))
+                && (value.contains("@") || ["ntfy.", "webhook."].contains(where: name.hasPrefix)))
         return SettingRefusal(
-            name: name, given: mayBeSecret ? "(hidden)" : given, rule: withUnits(rule, settings.amountUnits),
+            name: name, value: mayBeSecret ? "(hidden)" : value, rule: withUnits(rule, settings.amountUnits),
             currentValue: shown(settings).text)
     }
 }

@@ -12,12 +12,12 @@ extension Settings {
         var changed = self
         for (name, text) in changes {
             guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
-            let given = String(Substring(text).trimmingSpaces())
-            guard entry.write(&changed, given) else { throw entry.refusal(given, entry.rule, self) }
+            let value = String(Substring(text).trimmingSpaces())
+            guard entry.write(&changed, value) else { throw entry.refusal(value, entry.rule, self) }
         }
         if let id = changed.defaultPreset, id != defaultPreset, let presets, !presets.contains(id) {
             throw SettingRefusal(
-                name: "waterline.defaultPreset", given: id, rule: "It must be the id of one of your presets, or unset.",
+                name: "waterline.defaultPreset", value: id, rule: "It must be the id of one of your presets, or unset.",
                 currentValue: defaultPreset ?? "")
         }
         if let violatedRule = changed.violatedScheduleRule, let (name, text) = changes.first {
@@ -27,12 +27,12 @@ extension Settings {
     }
 
     /// Returns the canonical name of a setting that a bottle can override. Throws for any other setting.
-    /// - Parameter given: the text for the error.
-    package static func bottleSetting(_ name: String, given: String = "") throws(SettingRefusal) -> String {
-        guard let entry = entry(name) else { throw unknown(name, given) }
+    /// - Parameter value: the text for the error.
+    package static func bottleSetting(_ name: String, value: String = "") throws(SettingRefusal) -> String {
+        guard let entry = entry(name) else { throw unknown(name, value) }
         guard entry.name.hasPrefix(BottleSettings.prefix) else {
             throw SettingRefusal(
-                name: entry.name, given: given,
+                name: entry.name, value: value,
                 rule: "It belongs to a person's day or to the service: one bottle cannot have its own.",
                 currentValue: "as it is for all bottles")
         }
@@ -71,7 +71,7 @@ extension Settings {
             (settings.adaptiveStart, settings.adaptiveEnd) = (nil, nil)
             refused.append(
                 SettingRefusal(
-                    name: "schedule.wake", given: "the stored hours", rule: broken, currentValue: "at the defaults"))
+                    name: "schedule.wake", value: "the stored hours", rule: broken, currentValue: "at the defaults"))
         }
         return (settings, refused)
     }
@@ -95,6 +95,6 @@ extension Settings {
     }
 
     private static func unknown(_ name: String, _ text: String) -> SettingRefusal {
-        SettingRefusal(name: name, given: text, rule: "There is no setting of this name.", currentValue: nil)
+        SettingRefusal(name: name, value: text, rule: "There is no setting of this name.", currentValue: nil)
     }
 }

@@ -17,10 +17,10 @@ extension WebApp {
         _ watch: StoreWatch? = nil, every: Duration = DayObserver.longestPause,
         reportError: @escaping @Sendable (String) -> Void
     ) async {
-        let keeper = StateFileKeeper(app: self, reportError: reportError)
+        let writer = StateFileWriter(app: self, reportError: reportError)
         let pause = watch == nil ? Self.fileCheckInterval : every
         await DayObserver(writes: watch?.writes ?? AsyncStream { _ in }, pausesAfterWrite: DayObserver.slowPauses) {
-            await keeper.update()
+            await writer.update()
             return pause
         }.run()
         withExtendedLifetime(watch) {}
@@ -28,7 +28,7 @@ extension WebApp {
 }
 
 /// Writes the file when the state has changed.
-private actor StateFileKeeper {
+private actor StateFileWriter {
     private let app: WebApp
     private let reportError: @Sendable (String) -> Void
     private var written: (mark: TrackerStore.ChangeMark, at: Instant, tag: String)?
