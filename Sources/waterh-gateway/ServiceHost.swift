@@ -55,11 +55,11 @@ final class ServiceHost: Sendable {
                 connect to a broker. Stop one of them.
                 """)
         }
-        let (connectionEvents, connectionEventReceiver) = AsyncStream.makeStream(
+        let (events, eventContinuation) = AsyncStream.makeStream(
             of: ConnectionEvent.self, bufferingPolicy: .bufferingNewest(16))
         let (endedPolls, endedPollsReceiver) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let callbacks = Self.callbacks(plan, store, pollHistory, logContext, connectionEventReceiver, log)
+        let callbacks = Self.callbacks(plan, store, pollHistory, logContext, eventContinuation, log)
         let recorder = PollRecorder()
         let driver = GatewayDriver(link: central, clock: clock) { recorder.record($0) }
         let polls = PollService(
@@ -138,9 +138,7 @@ final class ServiceHost: Sendable {
         let tasks: [Task<Void, Never>] = [
             Task { await polls.run() },
             Task {
-                for await event in connectionEvents {
-                    await event == .lost ? polls.connectionLost() : polls.bottleReported()
-                }
+                for await event in events { await event == .lost ? polls.connectionLost() : polls.bottleReported() }
             },
             Task {
                 for await _ in endedPolls {

@@ -108,7 +108,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
             case .link(let request):
                 for (delay, event) in peer.handle(request, at: now) { schedule(.link(event), after: delay) }
             case .done(let report): done = report
-            case .journaled, .report, .diagnostic, .progress, .lightWritten: break
+            case .journaled, .bottleReported, .diagnostic, .progress, .lightWritten: break
             }
         }
         return done

@@ -94,11 +94,11 @@ MUTATIONS = [
               "if hasResponded, false, try !journal.isOwn(bottle)")),
     # Access: who may read and write over HTTP.
     Mutation("write-from-another-origin", r"HTTPAPITests\.",
-             ("Access.swift", r"guard Self\.isOwnPage\(request\) else", "guard Self.isOwnPage(request) || !isSocket else")),
+             ("Authenticator.swift", r"guard Self\.isOwnPage\(request\) else", "guard Self.isOwnPage(request) || !isSocket else")),
     Mutation("show-captures-without-admin", r"HTTPAPITests\.",
              ("BottleRoutes.swift", r"\"polls/kept/:poll\", needs: \.admin", '"polls/kept/:poll"')),
     Mutation("let-a-widget-token-read-everything", r"HTTPAPITests\.",
-             ("Access.swift", r"guard scope >= needed else", "guard scope >= needed || scope == .widget else")),
+             ("Authenticator.swift", r"guard scope >= needed else", "guard scope >= needed || scope == .widget else")),
 ]
 
 

@@ -8,10 +8,10 @@ package struct PollTarget: Hashable, Sendable, Identifiable {
     package var selectedBottle: String?
     /// The bottles that a poll of this target may drain. If empty, the store adopts the first bottle that responds.
     package var ownBottles: [AdoptedBottle] = []
-    /// The store's other bottles, which have their own all.
+    /// The store's other bottles, which have their own targets.
     package var otherBottles: [AdoptedBottle] = []
 
-    /// The all for the bottles that the user named, else for the adopted ones, else for the first that responds.
+    /// The targets for the bottles that the user named, else for the adopted ones, else for the first that responds.
     /// - Parameter adoptsFirst: whether a store without a bottle adopts the first bottle that responds.
     package static func all(
         selectedBottles: [String], ownBottles: [AdoptedBottle], adoptsFirst: Bool = true

@@ -210,8 +210,7 @@ package actor MQTTPublisher {
         if isCopy(error) {
             context.log.warning("MQTT: \(text) \(MQTTAdvice.copied(store: store))")
         } else {
-            let isShared = text.contains(MQTTAdvice.otherClient)
-            let advice = isShared ? " \(MQTTAdvice.clientIDShared(store: store))" : ""
+            let advice = text.contains(MQTTAdvice.otherClient) ? " \(MQTTAdvice.clientIDShared(store: store))" : ""
             context.log.warning("MQTT: \(asSentence(text)) It is retried automatically.\(advice)")
         }
         // Do this last, because it can wait for the store.

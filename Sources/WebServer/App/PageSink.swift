@@ -10,7 +10,6 @@ package final class PageSink: NotificationSink {
 
     package init() {}
 
-    /// Sets the app whose pages show notifications; `nil` for none.
     package func setApp(_ app: WebApp?) { self.app.withLock { $0 = app } }
 
     package func canShow() async -> Bool { await feed?.hasViewer ?? false }
