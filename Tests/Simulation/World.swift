@@ -329,7 +329,7 @@ package struct World {
             case .done(let report): end(report)
             case .diagnostic(let diagnostic):
                 if diagnostic.severity == .warning, let code = diagnostic.code { reported.insert(code) }
-            case .journaled, .report, .progress, .lightWritten: break
+            case .journaled, .bottleReported, .progress, .lightWritten: break
             }
             if effectsLeft == 0 { return kill() }
         }
