@@ -31,7 +31,7 @@ import TrackerCore
         try await pair.sip(120)
         let service = try pair.serve()
         await service.says("1 received: 1 new")
-        // One writer, at most 5 readers (`Configuration.maximumReaderCount` of GRDB), the connection of `changeMark`,
+        // One writer, at most 5 readers (`Configuration.maximumReaderCount` of GRDB), the connection of `dataVersion`,
         // and one for a long read. More rounds than that, so that a descriptor that stays open exceeds the limit.
         let (connections, rounds) = (8, 9)
         for round in 0..<rounds {

@@ -12,7 +12,7 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.store)
         let now = try context("2026-02-03T18:00:00Z", counted: true)
         for ml in 1...3 { _ = try store.logDrink(ml: ml, now) }
-        let mark = try store.changeMark()
+        let version = try store.dataVersion()
         // Each export waits after its first drink until the test has written.
         let open = Mutex(0), counts = Mutex<[Int]>([])
         let gate = DispatchSemaphore(value: 0)
@@ -30,7 +30,7 @@ import TrackerCore
         }
         #expect(await eventually(within: 30) { open.withLock { $0 } == 8 })
         _ = try store.logDrink(ml: 4, now)
-        #expect(try store.changeMark() != mark)
+        #expect(try store.dataVersion() != version)
         #expect(try store.allDrinks().map(\.ml) == [1, 2, 3, 4])
         try store.backUp(to: scratch.store + "-backup")
         for _ in 0..<8 { gate.signal() }

@@ -44,9 +44,9 @@ import TrackerSupport
         _ = try store.startSession(noon)
         _ = try store.evaluate(noon, sinks: [MemorySink()])
         let before = try store.preview(noon).snapshot
-        let changes = try store.changeMark()
+        let changes = try store.dataVersion()
         for _ in 0..<3 { #expect(try store.evaluate(noon, sinks: [MemorySink()]).decisions.isEmpty) }
-        #expect(try store.changeMark() == changes)
+        #expect(try store.dataVersion() == changes)
         #expect(try store.preview(noon).snapshot == before)
     }
 

@@ -108,9 +108,9 @@ import TrackerSupport
     @Test func `an evaluation without a due notification writes nothing`() async throws {
         let absent = MemorySink("absent", isAvailable: false)
         _ = try await fixture.tracker().deliver([absent])
-        let before = try fixture.store.changeMark()
+        let before = try fixture.store.dataVersion()
         #expect(try await fixture.tracker().deliver([absent]).unseen.map(\.kind) == [.pace])
-        #expect(try fixture.store.changeMark() == before)
+        #expect(try fixture.store.dataVersion() == before)
         _ = try fixture.store.offer(fixture.tracker().context)
         #expect(try await fixture.tracker().deliver([absent]).notifications.isEmpty)
     }

@@ -23,7 +23,7 @@ struct MQTTSession {
 
     /// The inputs of the published state. If they are equal, the state is not computed again.
     private struct StateInputs: Hashable {
-        var mark: TrackerStore.ChangeMark
+        var version: TrackerStore.DataVersion
         var service: ServiceStatus?
         var sharesWaterline: Bool
     }
@@ -183,7 +183,8 @@ struct MQTTSession {
         let status = await publisher.dependencies.service.status()
         let tracker = try context.tracker()
         let sharesWaterline = context.sharesWaterline()
-        let now = StateInputs(mark: try tracker.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
+        let now = StateInputs(
+            version: try tracker.store.dataVersion(), service: status, sharesWaterline: sharesWaterline)
         guard isTick || now != publishedInputs || rejections.isDue(retainedTopics) else { return }
         if isTick { lastTick = .now }
         if isHeartbeat { lastHeartbeat = .now }

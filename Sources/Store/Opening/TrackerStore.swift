@@ -45,7 +45,7 @@ package struct TrackerStore: Sendable {
         let units = Mutex<AmountUnits?>(nil)
         let hasChanged = Mutex(false)
         let beforeStatement: (@Sendable (Database) -> Void)?
-        /// A connection for `changeMark`, opened at its first use.
+        /// A connection for `dataVersion`, opened at its first use.
         let observer = Mutex<DatabaseQueue?>(nil)
 
         init(_ zone: String?, _ beforeStatement: (@Sendable (Database) -> Void)?) {
@@ -211,27 +211,27 @@ package struct TrackerStore: Sendable {
     package func hasChanged() throws -> Bool { shared.hasChanged.withLock { $0 } }
 
     /// A value that changes with every write by any process. Does not wait for writers.
-    package func changeMark() throws -> ChangeMark {
+    package func dataVersion() throws -> DataVersion {
         try reading {
-            guard database is DatabasePool else { return try database.unsafeRead(Self.currentMark) }
+            guard database is DatabasePool else { return try database.unsafeRead(Self.currentVersion) }
             let observer = try shared.observer.withLock { observer in
                 let opened = try observer ?? StoreOpening.connection(path, isReadOnly: true)
                 observer = opened
                 return opened
             }
-            return try observer.unsafeRead(Self.currentMark)
+            return try observer.unsafeRead(Self.currentVersion)
         }
     }
 
-    private static func currentMark(_ db: Database) throws -> ChangeMark {
-        ChangeMark(ours: db.totalChangesCount, others: try db.first("PRAGMA data_version") ?? 0)
+    private static func currentVersion(_ db: Database) throws -> DataVersion {
+        DataVersion(ownChanges: db.totalChangesCount, others: try db.first("PRAGMA data_version") ?? 0)
     }
 
     /// Identifies a state of the store. If two values are equal, nothing was written in between.
-    package struct ChangeMark: Hashable, Sendable {
+    package struct DataVersion: Hashable, Sendable {
         /// The number of rows that the observing connection has changed. It writes only if the store is in memory.
-        var ours: Int
-        /// A number that changes with each commit of another connection.
+        var ownChanges: Int
+        /// SQLite's `data_version`, which changes with each commit of another connection.
         package var others: Int
     }
 

@@ -91,7 +91,7 @@ package actor ReminderLoop {
     private let pause = Pause()
     private var lastProblem: String?
     /// The state after the last write of another process.
-    private var stateOfOthers: (mark: TrackerStore.ChangeMark, snapshot: TrackerSnapshot)?
+    private var stateOfOthers: (version: TrackerStore.DataVersion, snapshot: TrackerSnapshot)?
     private nonisolated let isChannelAvailable = Mutex(false)
 
     /// - Parameters:
@@ -157,10 +157,10 @@ extension ReminderLoop {
 
     private func isChangedByOthers() async throws -> Bool {
         let tracker = await tracker()
-        let mark = try tracker.store.changeMark()
-        guard mark.others != stateOfOthers?.mark.others else { return false }
+        let version = try tracker.store.dataVersion()
+        guard version.others != stateOfOthers?.version.others else { return false }
         let snapshot = try tracker.state()
-        defer { stateOfOthers = (mark, snapshot) }
+        defer { stateOfOthers = (version, snapshot) }
         return stateOfOthers.map { !$0.snapshot.hasSameContent(as: snapshot) } ?? false
     }
 }

@@ -31,7 +31,7 @@ extension WebApp {
 private actor StateFileWriter {
     private let app: WebApp
     private let reportError: @Sendable (String) -> Void
-    private var written: (mark: TrackerStore.ChangeMark, at: Instant, tag: String)?
+    private var written: (version: TrackerStore.DataVersion, at: Instant, tag: String)?
     private var lastProblem: String?
 
     init(app: WebApp, reportError: @escaping @Sendable (String) -> Void) {
@@ -41,14 +41,15 @@ private actor StateFileWriter {
     func update() async {
         do {
             let tracker = try app.tracker()
-            let mark = try tracker.store.changeMark()
+            let version = try tracker.store.dataVersion()
             // A pause of a minute can end slightly early.
-            if written.map({ $0.mark != mark || abs($0.at.seconds(to: tracker.now)) >= StateFeed.tickSeconds - 1 })
+            if written.map({ $0.version != version || abs($0.at.seconds(to: tracker.now)) >= StateFeed.tickSeconds - 1 }
+            )
                 ?? true
             {
                 let text = try await app.feed.current().full
                 if text.tag != written?.tag { try tracker.store.writeStateFile(Array(text.bytes.readableBytesView)) }
-                written = (mark, tracker.now, text.tag)
+                written = (version, tracker.now, text.tag)
             }
             lastProblem = nil
         } catch {

@@ -7,10 +7,10 @@ extension WebApp {
     func caller(with token: String) throws -> Caller? {
         if let caller = tokenCache.caller(token) { return caller }
         let tracker = try tracker()
-        let mark = try tracker.store.changeMark()
+        let version = try tracker.store.dataVersion()
         guard let record = try tracker.authenticate(token) else { return nil }
         let caller = Caller(scope: Scope(rawValue: record.scope), token: .init(text: token, id: record.id))
-        tokenCache.add(caller, token, tracker.store, mark)
+        tokenCache.add(caller, token, tracker.store, version)
         return caller
     }
 }
@@ -19,7 +19,7 @@ extension WebApp {
 /// applies at once.
 final class TokenCache: Sendable {
     private struct Entry {
-        let caller: Caller, store: TrackerStore, mark: TrackerStore.ChangeMark
+        let caller: Caller, store: TrackerStore, version: TrackerStore.DataVersion
         let expiry: ContinuousClock.Instant
     }
 
@@ -28,13 +28,13 @@ final class TokenCache: Sendable {
 
     func caller(_ token: String) -> Caller? {
         guard let entry = entries.withLock({ $0[token] }), .now < entry.expiry,
-            (try? entry.store.changeMark()) == entry.mark
+            (try? entry.store.dataVersion()) == entry.version
         else { return nil }
         return entry.caller
     }
 
-    func add(_ caller: Caller, _ token: String, _ store: TrackerStore, _ mark: TrackerStore.ChangeMark) {
-        let entry = Entry(caller: caller, store: store, mark: mark, expiry: .now + .seconds(1))
+    func add(_ caller: Caller, _ token: String, _ store: TrackerStore, _ version: TrackerStore.DataVersion) {
+        let entry = Entry(caller: caller, store: store, version: version, expiry: .now + .seconds(1))
         entries.withLock { entries in
             entries = entries.filter { .now < $0.value.expiry }
             if entries.count >= Self.limit { entries = [:] }

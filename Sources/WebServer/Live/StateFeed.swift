@@ -90,9 +90,9 @@ actor StateFeed {
     private var lastComputation: Task<Views, any Error>?
     /// The computation that has not read the store yet. Later callers share it.
     private var nextComputation: Task<Views, any Error>?
-    private var cached: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, views: Views)?
+    private var cached: (version: TrackerStore.DataVersion, second: Int64, status: ServiceStatus?, views: Views)?
     /// The last state that the streams received.
-    private var lastStreamed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
+    private var lastStreamed: (version: TrackerStore.DataVersion, status: ServiceStatus?, tag: String, at: Instant)?
     private var sentSession: ByteBuffer?
 
     init(
@@ -128,14 +128,16 @@ actor StateFeed {
     private func compute() async throws -> Views {
         let status = await service?.status()
         let tracker = try tracker()
-        let mark = try tracker.store.changeMark()
+        let version = try tracker.store.dataVersion()
         let second = tracker.context.now.wholeSeconds
-        if let cached, cached.mark == mark, cached.second == second, cached.status == status { return cached.views }
+        if let cached, cached.version == version, cached.second == second, cached.status == status {
+            return cached.views
+        }
         let snapshot = try tracker.state()
         let views = Views(
             full: View(snapshot, status, isWhole: true),
             shared: View(snapshot.withoutWaterline, status, isWhole: false), isWaterlineShared: sharesWaterline())
-        cached = (mark, second, status, views)
+        cached = (version, second, status, views)
         return views
     }
 
@@ -261,15 +263,15 @@ actor StateFeed {
     private func sendChanges() async throws {
         let status = await service?.status()
         let tracker = try tracker()
-        let mark = try tracker.store.changeMark()
+        let version = try tracker.store.dataVersion()
         let isTick = lastStreamed.map { abs($0.at.seconds(to: tracker.now)) >= Self.tickSeconds } ?? true
-        guard isTick || mark != lastStreamed?.mark || status != lastStreamed?.status else { return }
+        guard isTick || version != lastStreamed?.version || status != lastStreamed?.status else { return }
         try sendRecorded()
         let views = try await current()
         if views.full.tag != lastStreamed?.tag {
             for subscriber in subscribers.values { subscriber.send(.state(views, id: nil)) }
         }
-        lastStreamed = (mark, status, views.full.tag, tracker.now)
+        lastStreamed = (version, status, views.full.tag, tracker.now)
         let session = try session()
         if session != sentSession {
             sentSession = session

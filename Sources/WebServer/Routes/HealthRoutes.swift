@@ -11,7 +11,7 @@ enum HealthRoutes {
     ) {
         table.publicRoute("/healthz") { _ in text("ok\n") }
         table.respond(to: .get, "/readyz", .read) { _ in
-            _ = try app.tracker().store.changeMark()
+            _ = try app.tracker().store.dataVersion()
             return text("ready\n")
         }
         table.respond(to: .get, "/metrics", .read) { _ in
