@@ -25,7 +25,7 @@ package final class MemoryJournal: Journal {
         var alias: String?
         var isOwn = false
         var lastCompletePoll: Instant?
-        var lastAgreedPoll: Instant?
+        var lastAcknowledgingPoll: Instant?
         var largestReading = 0
     }
 
@@ -144,10 +144,10 @@ package final class MemoryJournal: Journal {
             let bottle = state.identifier(of: report.bottle)
             state.bottles[bottle].largestReading = max(state.bottles[bottle].largestReading, report.largestReading)
             guard !report.isClockUntrusted else { return }
-            if report.isAgreed {
-                state.bottles[bottle].lastAgreedPoll = report.endedAt
-            } else if let last = state.bottles[bottle].lastAgreedPoll, last > report.endedAt {
-                state.bottles[bottle].lastAgreedPoll = nil
+            if report.hasAcknowledged {
+                state.bottles[bottle].lastAcknowledgingPoll = report.endedAt
+            } else if let last = state.bottles[bottle].lastAcknowledgingPoll, last > report.endedAt {
+                state.bottles[bottle].lastAcknowledgingPoll = nil
             }
             if report.complete {
                 state.bottles[bottle].lastCompletePoll = report.endedAt
@@ -223,7 +223,7 @@ extension MemoryJournal.State {
     fileprivate func storedState(of name: String) -> StoredBottleState {
         let bottle = known(name).map { bottles[$0] }
         return StoredBottleState(
-            lastCompletePoll: bottle?.lastCompletePoll, lastAgreedPoll: bottle?.lastAgreedPoll,
+            lastCompletePoll: bottle?.lastCompletePoll, lastAcknowledgingPoll: bottle?.lastAcknowledgingPoll,
             largestReading: bottle?.largestReading ?? 0)
     }
 

@@ -323,7 +323,7 @@ package struct Poll: Sendable {
         record.batteryPercent = report.batteryPercent
         record.clockDriftSeconds = report.clockDriftSeconds
         record.complete = report.complete
-        record.isAgreed = report.complete && !acknowledged.isEmpty
+        record.hasAcknowledged = report.complete && !acknowledged.isEmpty
         record.largestReading = storedBottle.largestReading
         record.isClockUntrusted = !clockTrust.isTrusted
         return record

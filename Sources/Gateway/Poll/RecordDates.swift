@@ -23,7 +23,7 @@ struct RecordDates {
         // A poll that ended after this one used a wrong clock.
         func known(_ end: Instant?) -> Instant? { end.flatMap { $0 > received && trust.isTrusted ? nil : $0 } }
         lastPoll = known(stored.lastCompletePoll)
-        lastAcknowledgingPoll = known(stored.lastAgreedPoll)
+        lastAcknowledgingPoll = known(stored.lastAcknowledgingPoll)
         self.trust = trust
     }
 

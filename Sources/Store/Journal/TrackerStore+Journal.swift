@@ -91,7 +91,7 @@ extension TrackerStore: Journal {
                     batteryPercent = coalesce(:battery, batteryPercent),
                     clockDriftSeconds = coalesce(:drift, clockDriftSeconds),
                     lastPoll = coalesce(:ended, lastPoll),
-                    lastAgreedPoll = CASE WHEN :agreed AND :ended IS NOT NULL THEN :ended
+                    lastAgreedPoll = CASE WHEN :acknowledged AND :ended IS NOT NULL THEN :ended
                         WHEN lastAgreedPoll > :ended THEN NULL ELSE lastAgreedPoll END,
                     largestReading = max(coalesce(largestReading, 0), :largest),
                     lastCompletePoll = CASE WHEN :complete AND :ended IS NOT NULL THEN :ended
@@ -100,9 +100,8 @@ extension TrackerStore: Journal {
                 """,
                 [
                     "name": report.name, "model": report.model, "battery": report.batteryPercent,
-                    "drift": report.clockDriftSeconds, "ended": ended,
-                    "complete": report.complete, "agreed": report.isAgreed, "largest": report.largestReading,
-                    "bottle": bottle,
+                    "drift": report.clockDriftSeconds, "ended": ended, "complete": report.complete,
+                    "acknowledged": report.hasAcknowledged, "largest": report.largestReading, "bottle": bottle,
                 ])
             if let ended { try Counter.set(BottleTable.newestReceipt, Int(ended.milliseconds), db) }
         }

@@ -108,7 +108,7 @@ enum BottleTable {
             arguments: [try findIdentity(bottle, db)])
         guard let row else { return StoredBottleState() }
         return StoredBottleState(
-            lastCompletePoll: try row.decode(atIndex: 0), lastAgreedPoll: try row.decode(atIndex: 1),
+            lastCompletePoll: try row.decode(atIndex: 0), lastAcknowledgingPoll: try row.decode(atIndex: 1),
             largestReading: try row.decode(atIndex: 2))
     }
 }

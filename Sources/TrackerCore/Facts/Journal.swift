@@ -139,15 +139,15 @@ package struct StoredBottleState: Hashable, Sendable {
     /// The end of the last poll that read the whole log (evidence for rule R3 of A2).
     package var lastCompletePoll: Instant?
     /// The end of the last poll whose readings of the whole log agreed and that acknowledged records.
-    package var lastAgreedPoll: Instant?
+    package var lastAcknowledgingPoll: Instant?
     /// The largest number of records in agreeing readings of one poll, a lower bound of the log's capacity.
     package var largestReading: Int
 
     package init(
-        lastCompletePoll: Instant? = nil, lastAgreedPoll: Instant? = nil, largestReading: Int = 0
+        lastCompletePoll: Instant? = nil, lastAcknowledgingPoll: Instant? = nil, largestReading: Int = 0
     ) {
         self.lastCompletePoll = lastCompletePoll
-        self.lastAgreedPoll = lastAgreedPoll
+        self.lastAcknowledgingPoll = lastAcknowledgingPoll
         self.largestReading = largestReading
     }
 }
@@ -189,7 +189,7 @@ package struct PollRecord: Hashable, Sendable {
     /// Whether the host's clock contradicts the store or the bottle, so that `endedAt` is not evidence.
     package var isClockUntrusted: Bool
     /// Whether readings of the whole log agreed and records were acknowledged.
-    package var isAgreed = false
+    package var hasAcknowledged = false
     /// The largest number of records in readings of the log that agreed, in this poll or an earlier one.
     package var largestReading = 0
 
