@@ -44,7 +44,7 @@ struct HistoryCommand: StoreCommand {
         let missed = notification.missed.sorted { $0.key < $1.key }.map { channel, reason in
             "\(channel) (missed: \(MissedReason(rawValue: reason).map(reasonText) ?? reason))"
         }
-        return (notification.sinks + missed).joined(separator: ", ")
+        return (notification.channels + missed).joined(separator: ", ")
     }
 
     private static func reasonText(_ reason: MissedReason) -> String {

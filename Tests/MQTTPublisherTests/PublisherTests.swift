@@ -324,7 +324,8 @@ import TrackerSupport
                     && said["shouldNotify"] as? Bool == false, "\(said)")
             #expect(said["timestamp"] as? Int64 == notification.decidedAt?.wholeSeconds)
         }
-        #expect(await eventually { (try? rig.store.notifications().allSatisfy { $0.sinks.contains("mqtt") }) == true })
+        #expect(
+            await eventually { (try? rig.store.notifications().allSatisfy { $0.channels.contains("mqtt") }) == true })
         // A new connection does not resend it. The broker would repeat messages that the first client has not
         // confirmed.
         let other = try await broker.listen("h/notify", as: "other")

@@ -57,7 +57,7 @@ import TrackerSupport
         // The delivery is listed.
         #expect(
             await eventually {
-                (try? rig.store.notifications().allSatisfy { $0.sinks == ["memory", "webhook"] }) == true
+                (try? rig.store.notifications().allSatisfy { $0.channels == ["memory", "webhook"] }) == true
             })
         await rig.stop()
         let last = try PhoneRig(.webhook, [], store: rig.store)

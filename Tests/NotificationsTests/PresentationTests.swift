@@ -34,7 +34,7 @@ struct PresentationTests {
                 "default", "Open", "log-cup", "Log a cup", "snooze", "In 30 minutes", "not-today", "Not today",
                 "dismiss", "Dismiss",
             ])
-        #expect(try fixture.store.notifications().map(\.sinks) == [withPage ? ["events", "desktop"] : ["desktop"]])
+        #expect(try fixture.store.notifications().map(\.channels) == [withPage ? ["events", "desktop"] : ["desktop"]])
         #expect(fixture.lines.items == ["Shown on the desktop: hydration-reminder (hydration-reminder/2026-06-15/1)."])
         await desktop.stop()
     }

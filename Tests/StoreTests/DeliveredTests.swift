@@ -24,7 +24,7 @@ import TrackerCore
         let first = try deliver(store, "08:00")
         let second = try deliver(store, "11:00")
         let delivered = try store.deliveries(after: through)
-        #expect(delivered.map(\.decision) == first + second && delivered.map(\.sinks) == [["desktop"], ["desktop"]])
+        #expect(delivered.map(\.decision) == first + second && delivered.map(\.channels) == [["desktop"], ["desktop"]])
         #expect(
             delivered.map(\.position) == delivered.map(\.position).sorted() && Set(delivered.map(\.position)).count == 2
         )
@@ -40,7 +40,7 @@ import TrackerCore
         #expect(try store.lastProcessed("mqtt") == delivered[1].position)
         let list = try store.notifications()
         #expect(
-            list.map(\.sinks) == [["desktop"], ["desktop", "mqtt"]]
+            list.map(\.channels) == [["desktop"], ["desktop", "mqtt"]]
                 && list.map(\.missed) == [["mqtt": "replaced"], [:]])
     }
 

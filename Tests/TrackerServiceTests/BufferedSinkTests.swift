@@ -39,7 +39,7 @@ import TrackerSupport
         desktop.isAvailable = true
         try await look("08:20")
         #expect(desktop.delivered == phone.delivered && phone.delivered.count == 1)
-        #expect(try fixture.store.notifications().map(\.sinks) == [["phone", "desktop"]] && missed().isEmpty)
+        #expect(try fixture.store.notifications().map(\.channels) == [["phone", "desktop"]] && missed().isEmpty)
         try await look("08:21")
         #expect(desktop.delivered.count == 1)
     }
@@ -73,7 +73,7 @@ import TrackerSupport
         desktop.isAvailable = true
         try await look("08:11")
         #expect(desktop.delivered.isEmpty && phone.delivered.count == 1)
-        #expect(try fixture.store.notifications().map(\.sinks) == [["phone", "desktop"]] && missed().isEmpty)
+        #expect(try fixture.store.notifications().map(\.channels) == [["phone", "desktop"]] && missed().isEmpty)
     }
 
     @Test func `a missed notification is not shown on the next day or in quiet hours`() async throws {

@@ -36,7 +36,7 @@ import TrackerSupport
             report.notifications.map(\.isShown) == [true] && report.unseen.isEmpty && report.state.hasNotificationServer
         )
         #expect([desktop, rejecting, broker, absent].map(\.offered) == [[.pace], [.pace], [.pace], []])
-        #expect(try fixture.store.notifications().map(\.sinks) == [["desktop", "mqtt"]])
+        #expect(try fixture.store.notifications().map(\.channels) == [["desktop", "mqtt"]])
         #expect(try await fixture.tracker("12:01").deliver([desktop]).notifications.isEmpty)
         #expect(try fixture.tracker("12:01").state().remindersSent == 1)
     }
@@ -84,7 +84,7 @@ import TrackerSupport
         let hanging = HangingSink()
         let report = try await fixture.tracker().deliver([hanging, MemorySink("desktop")])
         #expect(report.unseen.isEmpty)
-        #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
+        #expect(try fixture.store.notifications().map(\.channels) == [["desktop"]])
         hanging.end()
     }
 

@@ -24,7 +24,7 @@ package struct SentNotification: Hashable, Sendable {
     /// The time at which the first channel accepted it.
     package var sentAt: Instant
     /// The channels that accepted the notification: `desktop`, `output`, `mqtt` …
-    package var sinks: [String]
+    package var channels: [String]
     /// The channels that do not show the notification, each with a `MissedReason` (`replaced`, `over` …).
     package var missed: [String: String]
 }
@@ -36,7 +36,7 @@ extension SentNotification: FetchableRecord {
         self.init(
             id: try row.decode(forColumn: "id"), kind: NotificationKind(rawValue: kind)?.id ?? kind,
             sentAt: try row.decode(forColumn: "sentAt"),
-            sinks: try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init),
+            channels: try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init),
             missed: Dictionary(
                 missed.split(separator: ",").compactMap { word in
                     let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
@@ -49,7 +49,7 @@ extension SentNotification: FetchableRecord {
 package struct DeliveredNotification: Hashable, Sendable {
     package var decision: TrackerNotification
     /// The names of the channels that accepted the notification.
-    package var sinks: [String]
+    package var channels: [String]
 
     /// The position among all notifications.
     package var position: Int64 { decision.position }
@@ -66,9 +66,9 @@ extension TrackerStore {
                     WHERE position > ? AND position <= ? AND decision IS NOT NULL ORDER BY position
                     """, arguments: [position, last])
             return try rows.compactMap { row in
-                let sinks = try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init)
+                let channels = try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init)
                 return TrackerNotification(json: try row.decode(forColumn: "decision")).map {
-                    DeliveredNotification(decision: $0, sinks: sinks)
+                    DeliveredNotification(decision: $0, channels: channels)
                 }
             }
         }
@@ -162,12 +162,12 @@ enum NotificationTable {
     /// Stores a delivered notification with the channels that accepted it.
     /// - Parameter isShown: `false` for a decision that another one with the same text answers.
     static func insert(
-        _ decision: TrackerNotification, _ sinks: [String], isShown: Bool, _ context: WriteContext, _ db: Database
+        _ decision: TrackerNotification, _ channels: [String], isShown: Bool, _ context: WriteContext, _ db: Database
     ) throws {
-        let channels: [String] = try db.all(
+        let queued: [String] = try db.all(
             "SELECT channel FROM queued_notification WHERE id = ? AND state = 'sent' ORDER BY seq",
             [decision.notificationId])
-        let sinks = sinks + channels.filter { !sinks.contains($0) }
+        let channels = channels + queued.filter { !channels.contains($0) }
         let position = isShown && decision.position > 0 ? decision.position : nil
         try db.run(
             """
@@ -176,7 +176,7 @@ enum NotificationTable {
             decision = excluded.decision
             """,
             [
-                decision.notificationId, decision.kind.rawValue, context.now, sinks.joined(separator: ","), position,
+                decision.notificationId, decision.kind.rawValue, context.now, channels.joined(separator: ","), position,
                 position == nil ? nil : try decision.json,
             ])
         // A resident notification shows the current state, so an unavailable channel needs the last one only.
@@ -193,12 +193,12 @@ enum NotificationTable {
         try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
     }
 
-    static func add(_ sink: String, to id: String, _ db: Database) throws {
+    static func add(_ channel: String, to id: String, _ db: Database) throws {
         try db.run(
             """
             UPDATE notification SET sinks = iif(sinks = '', '', sinks || ',') || ?1 WHERE id = ?2 AND ',' || sinks
             || ',' NOT LIKE '%,' || ?1 || ',%'
-            """, [sink, id])
+            """, [channel, id])
     }
 
     static func newestPosition(_ db: Database) throws -> Int64 {

@@ -47,7 +47,7 @@ extension TrackerAPI {
         let validity = rule.skipsOutdated ? NotificationValidity(try store.facts(context), now: now) : nil
         let session = try store.activeSession(at: now)?.session.id
         return entries.map { entry in
-            guard !entry.sinks.contains(channel) else { return (entry, .delivered) }
+            guard !entry.channels.contains(channel) else { return (entry, .delivered) }
             let (decision, kind) = (entry.decision, entry.decision.kind)
             let isReplaced =
                 next?.kind.id == kind.id

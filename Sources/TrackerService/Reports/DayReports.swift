@@ -198,6 +198,6 @@ package struct ShownReport: Hashable, Sendable, Encodable {
 
 extension SentNotification: Encodable {
     package func encode(to encoder: any Encoder) throws {
-        try encoder.encode(["id": id, "kind": kind, "sentAt": sentAt.wholeSeconds, "sinks": sinks, "missed": missed])
+        try encoder.encode(["id": id, "kind": kind, "sentAt": sentAt.wholeSeconds, "sinks": channels, "missed": missed])
     }
 }
