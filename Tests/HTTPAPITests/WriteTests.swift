@@ -244,7 +244,7 @@ import TrackerService
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let polls = Mutex(0)
         let server = try await TestServer(store, service: .stub(pollNow: { polls.withLock { $0 += 1 } }))
-        try store.begin(
+        try store.record(
             IdempotentRequest(
                 key: "killed", content: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
                 at: TestServer.noon))
@@ -279,7 +279,7 @@ import TrackerService
     @Test func `idempotency keys do not depend on the clock`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         for count in 0..<5000 {
-            try store.begin(
+            try store.record(
                 IdempotentRequest(key: "old\(count)", content: [], at: TestServer.noon.advanced(seconds: 3600)))
         }
         let server = try await TestServer(store)
@@ -294,7 +294,7 @@ import TrackerService
         let server = try await TestServer()
         let made = try await server.post("tokens", #"{"label": "x"}"#, headers: ["Idempotency-Key": "tk"])
         #expect(made.json["token"] != nil && made.json["scope"] as? String == "log", "the default scope is log")
-        #expect(try #require(try server.store.request("tk")).answer == nil)
+        #expect(try #require(try server.store.request("tk")).response == nil)
     }
 
     /// A remote administrator must not read files of the service's machine with these settings.

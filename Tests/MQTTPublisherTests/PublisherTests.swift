@@ -160,9 +160,9 @@ import TrackerSupport
     @Test func `a command interrupted by a crash is not reported as done`() async throws {
         let broker = try await Broker()
         let rig = try PublisherRig(broker, [("mqtt.commands", "true")])
-        // The state after SIGKILL between the stored request and the bottle's answer.
+        // The state after SIGKILL between the stored request and the response of the bottle.
         let payload = #"{"transaction": "f1"}"#
-        try rig.tracker().store.begin(
+        try rig.tracker().store.record(
             IdempotentRequest(key: "mqtt/f1", content: Array("flash \(payload)".utf8), at: rig.tracker().now))
         let ear = try await broker.listen("h/response/#")
         rig.start()

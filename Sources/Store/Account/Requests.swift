@@ -51,20 +51,20 @@ extension TrackerStore {
         return store
     }
 
-    package struct KnownRequest: Hashable, Sendable, Decodable, FetchableRecord {
+    package struct StoredRequest: Hashable, Sendable, Decodable, FetchableRecord {
         /// The fingerprint of the request. Another fingerprint with the same key is an error.
         package var fingerprint: String
         private var status: Int?
         private var body: Data?
 
         /// The response; `nil` if the process ended before it.
-        package var answer: Answer? {
+        package var response: Response? {
             guard let status, let body else { return nil }
-            return Answer(status: status, body: Array(body))
+            return Response(status: status, body: Array(body))
         }
 
         /// The response, for a client that repeats the request.
-        package struct Answer: Hashable, Sendable {
+        package struct Response: Hashable, Sendable {
             package var status: Int
             package var body: [UInt8]
 
@@ -75,13 +75,13 @@ extension TrackerStore {
         }
     }
 
-    /// A known request; `nil` if its key was never used.
-    package func request(_ key: String) throws -> KnownRequest? {
+    /// A stored request; `nil` if its key was never used.
+    package func request(_ key: String) throws -> StoredRequest? {
         try first("SELECT fingerprint, status, body FROM request WHERE key = ?", [key])
     }
 
     /// Stores a request before an action outside the store, for example a command to the bottle.
-    package func begin(_ request: IdempotentRequest) throws { try executing(request).write { _ in } }
+    package func record(_ request: IdempotentRequest) throws { try executing(request).write { _ in } }
 
     /// Deletes a failed request, so that the client can retry it.
     package func delete(_ request: IdempotentRequest) throws {
@@ -90,8 +90,8 @@ extension TrackerStore {
     }
 
     /// Stores the response to a request.
-    /// - Parameter answer: `nil` for a response with a secret, which is sent once.
-    package func keep(_ answer: KnownRequest.Answer?, to request: IdempotentRequest) throws {
+    /// - Parameter response: `nil` for a response with a secret, which is sent once.
+    package func recordResponse(_ response: StoredRequest.Response?, to request: IdempotentRequest) throws {
         // Insert the row again if a purge has deleted it.
         try write { db in
             try db.run(
@@ -99,7 +99,7 @@ extension TrackerStore {
                 INSERT INTO request (key, fingerprint, at, status, body) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT (key) DO UPDATE SET status = excluded.status, body = excluded.body
                 """,
-                [request.key, request.fingerprint, request.now, answer?.status, answer.map { Data($0.body) }])
+                [request.key, request.fingerprint, request.now, response?.status, response.map { Data($0.body) }])
         }
     }
 }

@@ -5,7 +5,7 @@ import TrackerCore
 /// The execution of a request with an idempotency key. A repeated request gets the first response, even if that
 /// response was lost or the service has restarted.
 package struct IdempotentExecution: Sendable {
-    package typealias StoredResponse = TrackerStore.KnownRequest.Answer
+    package typealias StoredResponse = TrackerStore.StoredRequest.Response
 
     /// The time at which a request records its key in the store.
     package enum Recording: Sendable {
@@ -85,7 +85,7 @@ package struct IdempotentExecution: Sendable {
     private func begin<Response>() throws -> Outcome<Response>? {
         if let earlier: Outcome<Response> = try earlier() { return earlier }
         guard recording == .beforeAction || recording == .beforeSecret else { return nil }
-        do { try tracker.store.begin(request) } catch is IdempotentRequest.Repeated { throw isRunning }
+        do { try tracker.store.record(request) } catch is IdempotentRequest.Repeated { throw isRunning }
         return nil
     }
 
@@ -102,7 +102,7 @@ package struct IdempotentExecution: Sendable {
                 another \(keyName), and revoke the unused token in the list of tokens.
                 """)
         }
-        if recording == .beforeAction, known.answer == nil {
+        if recording == .beforeAction, known.response == nil {
             throw Refusal(
                 "outcomeUnknown",
                 """
@@ -110,7 +110,7 @@ package struct IdempotentExecution: Sendable {
                 \(keyName).
                 """)
         }
-        return .repeated(known.answer)
+        return .repeated(known.response)
     }
 
     private func finish<Response>(_ result: Result<Response, any Error>, _ stored: (Response) -> StoredResponse) throws
@@ -119,7 +119,7 @@ package struct IdempotentExecution: Sendable {
         switch result {
         case .success(let response):
             // The action is done. If its response cannot be stored, a repeated request gets the current state instead.
-            try? tracker.store.keep(recording == .beforeSecret ? nil : stored(response), to: request)
+            try? tracker.store.recordResponse(recording == .beforeSecret ? nil : stored(response), to: request)
             return .executed(response)
         case .failure(is IdempotentRequest.Repeated):
             // Another process or task has executed the same request in the meantime.
