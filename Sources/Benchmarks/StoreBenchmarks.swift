@@ -53,9 +53,11 @@ enum StoreBenchmarks {
                         now: end.advanced(seconds: Double(round * 60)), zone: zone, source: "cli",
                         makeID: { UUID().uuidString })
                     let tick = try clock.measure {
-                        let offer = try store.offer(context)
-                        for banner in offer.banners { try store.settle(banner, of: offer, shownBy: ["test"], context) }
-                        sent += offer.evaluation.decisions.count
+                        let delivery = try store.beginDelivery(context)
+                        for group in delivery.groups {
+                            try store.finish(group, of: delivery, acceptedBy: ["test"], context)
+                        }
+                        sent += delivery.evaluation.decisions.count
                     }
                     slowest = max(slowest, tick)
                 }

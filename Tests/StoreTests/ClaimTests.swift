@@ -17,58 +17,58 @@ import TrackerSupport
     @Test func `two concurrent checks send one reminder`() throws {
         let (first, second) = (try TrackerStore(path: scratch.store), try TrackerStore(path: scratch.store))
         let noon = try berlin("12:00")
-        let offer = try first.offer(noon)
-        #expect(offer.banners.count == 1)
-        #expect(try second.offer(noon).banners.isEmpty, "the other process has claimed it")
-        try first.settle(offer.banners[0], of: offer, shownBy: ["terminal"], noon)
-        #expect(try second.offer(noon).banners.isEmpty, "decided")
+        let delivery = try first.beginDelivery(noon)
+        #expect(delivery.groups.count == 1)
+        #expect(try second.beginDelivery(noon).groups.isEmpty, "the other process has claimed it")
+        try first.finish(delivery.groups[0], of: delivery, acceptedBy: ["terminal"], noon)
+        #expect(try second.beginDelivery(noon).groups.isEmpty, "decided")
         #expect(try second.preview(noon).snapshot.remindersSent == 1)
         #expect(try second.notifications().count == 1)
     }
 
-    /// A process is killed between claim and delivery: after the lease the same id is offered again and counted once.
+    /// A process is killed between claim and delivery: after the lease the same id is delivered again and counted once.
     @Test func `the claim of a killed process expires`() throws {
-        let killed = try store.offer(berlin("12:00"))
-        #expect(try store.offer(berlin("12:00")).banners.isEmpty)
+        let killed = try store.beginDelivery(berlin("12:00"))
+        #expect(try store.beginDelivery(berlin("12:00")).groups.isEmpty)
         let later = try berlin("12:01")
-        let again = try store.offer(later)
-        #expect(again.banners.map(\.shown.notificationId) == killed.banners.map(\.shown.notificationId))
-        try store.settle(again.banners[0], of: again, shownBy: ["terminal"], later)
+        let again = try store.beginDelivery(later)
+        #expect(again.groups.map(\.shown.notificationId) == killed.groups.map(\.shown.notificationId))
+        try store.finish(again.groups[0], of: again, acceptedBy: ["terminal"], later)
         // The first process was only slow: its delivery is not counted a second time.
-        try store.settle(killed.banners[0], of: killed, shownBy: ["terminal"], later)
+        try store.finish(killed.groups[0], of: killed, acceptedBy: ["terminal"], later)
         #expect(try store.preview(later).snapshot.remindersSent == 1)
     }
 
     /// Each delivery renews the claim. A notification that another process claimed is not shown.
     @Test func `a claim is renewed during a delivery`() throws {
-        let slow = try store.offer(berlin("12:00"))
-        let banner = try #require(slow.banners.first)
+        let slow = try store.beginDelivery(berlin("12:00"))
+        let group = try #require(slow.groups.first)
         let second = try #require(Instant(iso: "2026-06-15T12:00:50+02:00"))
-        #expect(try store.renewClaims(banner, of: slow, at: second))
-        #expect(try store.offer(berlin("12:01")).banners.isEmpty, "ten seconds after it was held")
-        #expect(try store.offer(berlin("12:02")).banners.count == 1)
-        #expect(try !store.renewClaims(banner, of: slow, at: second), "another process has claimed the notification")
+        #expect(try store.renewClaims(group, of: slow, at: second))
+        #expect(try store.beginDelivery(berlin("12:01")).groups.isEmpty, "ten seconds after it was held")
+        #expect(try store.beginDelivery(berlin("12:02")).groups.count == 1)
+        #expect(try !store.renewClaims(group, of: slow, at: second), "another process has claimed the notification")
     }
 
     @Test func `a claim made with a wrong clock does not block other processes`() throws {
-        _ = try store.offer(berlin("20:00"))
-        #expect(try store.offer(berlin("12:00")).banners.count == 1)
+        _ = try store.beginDelivery(berlin("20:00"))
+        #expect(try store.beginDelivery(berlin("12:00")).groups.count == 1)
     }
 
     @Test func `accepting a notification keeps concurrent changes`() throws {
         let noon = try berlin("12:00")
-        let offer = try store.offer(noon)
+        let delivery = try store.beginDelivery(noon)
         _ = try store.logDrink(ml: 2000, noon)
         _ = try store.logDrink(ml: 600, noon)
-        #expect(try store.offer(noon).banners.isEmpty, "one notification is offered at a time")
-        try store.settle(offer.banners[0], of: offer, shownBy: ["terminal"], noon)
-        let other = try store.offer(noon)
-        #expect(other.banners.map(\.shown.kind) == [.goal])
-        try store.settle(other.banners[0], of: other, shownBy: ["terminal"], noon)
-        #expect(try store.offer(berlin("12:30")).banners.isEmpty, "the goal is not decided again")
+        #expect(try store.beginDelivery(noon).groups.isEmpty, "one delivery is in progress at a time")
+        try store.finish(delivery.groups[0], of: delivery, acceptedBy: ["terminal"], noon)
+        let other = try store.beginDelivery(noon)
+        #expect(other.groups.map(\.shown.kind) == [.goal])
+        try store.finish(other.groups[0], of: other, acceptedBy: ["terminal"], noon)
+        #expect(try store.beginDelivery(berlin("12:30")).groups.isEmpty, "the goal is not decided again")
     }
 
-    /// With `discreet`, the per-drink reminder and the warning have the same text. One notification answers both.
+    /// With `discreet`, the per-drink reminder and the warning have the same text. Both are shown as one notification.
     @Test func `decisions with the same text are shown as one notification`() throws {
         let night = try berlin("23:00")
         _ = try store.startSession(night)
@@ -85,7 +85,7 @@ import TrackerSupport
         _ = try store.evaluate(night, sinks: [otherSink])
         #expect(
             otherSink.delivered.map(\.kind).prefix(2) == [.waterlinePerDrink, .waterlineWarning],
-            "different texts are two banners")
+            "different texts are two notifications")
     }
 
     /// B8: a drink re-arms reminders at its commit, without a check in between. K-B11: the return to pace is notified
@@ -169,10 +169,10 @@ import TrackerSupport
         _ = try store.startSession(berlin("17:30"))
         let before = try store.preview(berlin("16:00")).snapshot
         #expect(before.pace.dailyTotalMl == 1800 && before.waterline?.elapsedSeconds == 0)
-        let offer = try store.offer(berlin("16:00"))
+        let delivery = try store.beginDelivery(berlin("16:00"))
         #expect(
-            offer.banners.allSatisfy { $0.shown.kind == .waterlineLive },
-            "1800 ml is more than is due at four: \(offer.banners)")
+            delivery.groups.allSatisfy { $0.shown.kind == .waterlineLive },
+            "1800 ml is more than is due at four: \(delivery.groups)")
         #expect(try store.preview(explicit("16:00")).snapshot.pace.dailyTotalMl == 0)
     }
 }

@@ -101,14 +101,14 @@ import TrackerSupport
 }
 
 extension TrackerStore {
-    /// Evaluates, offers the decisions to channels in memory, and stores their results.
+    /// Evaluates, delivers the decisions to channels in memory, and stores the results.
     func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
-        let offer = try offer(context)
-        for id in offer.evaluation.idsToClose { sinks.forEach { $0.close(id: id) } }
-        for banner in offer.banners {
-            let names = sinks.filter { $0.deliver(banner.shown) }.map(\.name)
-            try settle(banner, of: offer, shownBy: names, context)
+        let delivery = try beginDelivery(context)
+        for id in delivery.evaluation.idsToClose { sinks.forEach { $0.close(id: id) } }
+        for group in delivery.groups {
+            let names = sinks.filter { $0.deliver(group.shown) }.map(\.name)
+            try finish(group, of: delivery, acceptedBy: names, context)
         }
-        return offer.evaluation
+        return delivery.evaluation
     }
 }

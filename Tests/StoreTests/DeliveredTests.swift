@@ -8,15 +8,15 @@ import TrackerCore
 
 /// Deliveries have one order and keep their text, for channels that were down and after a killed process.
 @Suite final class DeliveredTests: StoreFixture {
-    /// One check of a process with these sinks.
+    /// One check of a process with these channels.
     @discardableResult
     private func deliver(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws
         -> [TrackerNotification]
     {
         let context = try berlin(wall)
-        let offer = try store.offer(context)
-        for banner in offer.banners { try store.settle(banner, of: offer, shownBy: names, context) }
-        return offer.banners.map(\.shown)
+        let delivery = try store.beginDelivery(context)
+        for group in delivery.groups { try store.finish(group, of: delivery, acceptedBy: names, context) }
+        return delivery.groups.map(\.shown)
     }
 
     @Test func `delivered notifications keep their order and text`() throws {
@@ -56,10 +56,10 @@ import TrackerCore
     /// The process is killed after one sink has shown the notification. Hours later it keeps its id and text, precedes
     /// new ones, and counts.
     @Test func `the delivery of a killed process is completed with the same text`() throws {
-        let begun = try store.offer(berlin("08:00")).banners.map(\.shown)
+        let begun = try store.beginDelivery(berlin("08:00")).groups.map(\.shown)
         #expect(begun.map(\.body) == ["Time to hydrate! You're 150ml behind pace."])
         _ = try store.logDrink(ml: 200, berlin("08:01"))
-        #expect(try store.offer(berlin("08:00")).banners.isEmpty, "the claim of the notification has not expired")
+        #expect(try store.beginDelivery(berlin("08:00")).groups.isEmpty, "the claim has not expired")
         #expect(try deliver(store, "14:00", by: []) == begun, "counted, because the killed process might have shown it")
         let red = try deliver(store, "14:00")
         #expect(
@@ -88,7 +88,7 @@ import TrackerCore
         let folder = try TemporaryFolder()
         let other = try TrackerStore(path: folder.file("other.sqlite"), hostZone: "UTC")
         let first = try deliver(other, "08:00")
-        _ = try other.offer(berlin("11:00"))
+        _ = try other.beginDelivery(berlin("11:00"))
         try other.backUp(to: folder.file("backup.sqlite"))
         #expect(try store.lastProcessed("mqtt") == 0 && !store.isUsed())
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.path)

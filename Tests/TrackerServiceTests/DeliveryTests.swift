@@ -111,7 +111,7 @@ import TrackerSupport
         let before = try fixture.store.dataVersion()
         #expect(try await fixture.tracker().deliver([absent]).unseen.map(\.kind) == [.pace])
         #expect(try fixture.store.dataVersion() == before)
-        _ = try fixture.store.offer(fixture.tracker().context)
+        _ = try fixture.store.beginDelivery(fixture.tracker().context)
         #expect(try await fixture.tracker().deliver([absent]).notifications.isEmpty)
     }
 

@@ -2,43 +2,43 @@ import Foundation
 import GRDB
 package import TrackerCore
 
-/// The decisions that one process has claimed for delivery.
-package struct Offer: Sendable {
+/// A delivery of notifications: the decisions that one process has claimed.
+package struct Delivery: Sendable {
     /// The evaluation with the claimed decisions only.
     package let evaluation: Evaluation
     let claims: Claims
     /// Whether the process that began this delivery has ended. Complete it with the same texts before new decisions.
     package let isAbandoned: Bool
-    /// The banners, the most important first.
-    package var banners: [Banner]
+    /// The notifications to show, the most important first.
+    package var groups: [Group]
 
     init(_ evaluation: Evaluation, _ claims: Claims, isAbandoned: Bool = false) {
         (self.evaluation, self.claims, self.isAbandoned) = (evaluation, claims, isAbandoned)
-        banners = Self.banners(evaluation.decisions)
+        groups = Self.groups(evaluation.decisions)
     }
 
-    /// One visible notification. It answers all decisions with the same text.
-    package struct Banner: Sendable {
-        /// The most urgent decision of the banner.
+    /// Decisions with the same text, which are shown as one notification.
+    package struct Group: Sendable {
+        /// The most urgent decision.
         package fileprivate(set) var shown: TrackerNotification
-        package fileprivate(set) var answers: [TrackerNotification]
+        package fileprivate(set) var decisions: [TrackerNotification]
         /// The names of the channels that accepted the notification.
-        package var shownBy: [String] = []
+        package var acceptedBy: [String] = []
     }
 
-    static func banners(_ decisions: [TrackerNotification]) -> [Banner] {
-        var banners: [Banner] = []
+    static func groups(_ decisions: [TrackerNotification]) -> [Group] {
+        var groups: [Group] = []
         for decision in decisions {
-            if let same = banners.firstIndex(where: {
+            if let same = groups.firstIndex(where: {
                 $0.shown.title == decision.title && $0.shown.body == decision.body
             }) {
-                banners[same].answers.append(decision)
-                if decision.urgency.rawValue > banners[same].shown.urgency.rawValue { banners[same].shown = decision }
+                groups[same].decisions.append(decision)
+                if decision.urgency.rawValue > groups[same].shown.urgency.rawValue { groups[same].shown = decision }
             } else {
-                banners.append(Banner(shown: decision, answers: [decision]))
+                groups.append(Group(shown: decision, decisions: [decision]))
             }
         }
-        return banners
+        return groups
     }
 }
 

@@ -90,14 +90,14 @@ extension TrackerStore {
         }
         if let position = try read(known) { return position }
         return try write { db in
-            try startDelivery(channel, from: nil, db)
+            try addChannel(channel, from: nil, db)
             return try known(db) ?? 0
         }
     }
 
     /// Starts to record which notifications a channel has processed; no effect if it is already recorded.
     /// - Parameter position: `nil` for the newest position.
-    func startDelivery(_ channel: String, from position: Int64?, _ db: Database) throws {
+    func addChannel(_ channel: String, from position: Int64?, _ db: Database) throws {
         let start = try position ?? db.first("SELECT max(position) FROM notification") ?? 0
         try db.run(
             "INSERT INTO channel_position (channel, position) VALUES (?, ?) ON CONFLICT (channel) DO NOTHING",

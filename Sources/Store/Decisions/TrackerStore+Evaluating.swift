@@ -31,70 +31,69 @@ extension TrackerStore {
         try write { db in _ = try evaluate(context, canNotify: false, db) }
     }
 
-    /// Evaluates and claims every decision in one transaction, so that one process delivers it. The caller delivers the
-    /// banners and calls `settle` for each. If the process ends in between, its claims expire (`Claims.leaseSeconds`),
-    /// and the same decisions are offered again with the same ids (tracker spec B7).
+    /// Evaluates and claims every decision in one transaction, so that only this process delivers it. The caller shows
+    /// each group and calls `finish`. If the process ends in between, its claims expire (`Claims.leaseSeconds`), and
+    /// another process completes this delivery with the same ids before a new one (tracker spec B7).
     /// - Parameter canNotify: as in `preview`. Without a channel nothing is claimed or written.
-    ///
-    /// One process delivers at a time, so that all channels have the same order. A delivery that an ended process left
-    /// incomplete comes first.
-    package func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
+    package func beginDelivery(_ context: WriteContext, canNotify: Bool = true) throws -> Delivery {
         let claims = Claims(claimant: context.makeID(), now: context.now)
         return try write { db in
             var evaluation = try evaluate(context, canNotify: canNotify, db)
             guard canNotify else {
                 evaluation.decisions = try evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }
-                return Offer(evaluation, claims)
+                return Delivery(evaluation, claims)
             }
             var isAbandoned = false
             switch try claims.unfinished(db) {
+            // One process delivers at a time, so that all channels have the same order.
             case .inProgress: evaluation.decisions = []
             case .abandoned(let rest): (evaluation.decisions, isAbandoned) = (rest, true)
             case .nothing:
-                evaluation.decisions = try begin(
+                evaluation.decisions = try assignPositions(
                     evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }, context, db)
             }
             for decision in evaluation.decisions {
                 _ = try claims.acquire(decision.notificationId, db, delivery: decision)
             }
-            return Offer(evaluation, claims, isAbandoned: isAbandoned)
+            return Delivery(evaluation, claims, isAbandoned: isAbandoned)
         }
     }
 
-    /// Assigns positions to the decisions.
-    private func begin(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws
+    private func assignPositions(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws
         -> [TrackerNotification]
     {
         guard !decisions.isEmpty else { return [] }
         let first = max(try NotificationTable.newestPosition(db) + 1, context.now.milliseconds)
-        return Offer.banners(decisions).enumerated().flatMap { index, banner in
-            banner.answers.map { answer in
-                var decision = answer
+        return Delivery.groups(decisions).enumerated().flatMap { index, group in
+            group.decisions.map { decision in
+                var decision = decision
                 (decision.position, decision.decidedAt) = (first + Int64(index), context.now)
                 return decision
             }
         }
     }
 
-    /// Renews a banner's claims before a late delivery.
+    /// Renews a group's claims before a late delivery.
     /// - Returns: `false` if they expired and another process delivers it.
-    package func renewClaims(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
+    package func renewClaims(_ group: Delivery.Group, of delivery: Delivery, at now: Instant) throws -> Bool {
         try write { db in
-            try banner.answers.reduce(true) { try offer.claims.renew($1.notificationId, at: now, db) && $0 }
+            try group.decisions.reduce(true) { try delivery.claims.renew($1.notificationId, at: now, db) && $0 }
         }
     }
 
-    /// Releases a banner's claims and stores its channels. Without a channel, it is offered again (K-B15).
-    package func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext)
+    /// Releases a group's claims and stores its channels. Without a channel, it is delivered again (K-B15).
+    package func finish(
+        _ group: Delivery.Group, of delivery: Delivery, acceptedBy names: [String], _ context: WriteContext
+    )
         throws
     {
         try write { db in
             // The ended process might have shown the notification, so its text must not change.
-            for decision in banner.answers
-            where try offer.claims.release(decision.notificationId, db) && (!names.isEmpty || offer.isAbandoned) {
+            for decision in group.decisions
+            where try delivery.claims.release(decision.notificationId, db) && (!names.isEmpty || delivery.isAbandoned) {
                 try accept(decision, db)
                 try NotificationTable.insert(
-                    decision, names, isShown: decision.notificationId == banner.shown.notificationId, context, db)
+                    decision, names, isShown: decision.notificationId == group.shown.notificationId, context, db)
             }
         }
     }

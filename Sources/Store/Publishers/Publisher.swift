@@ -36,7 +36,7 @@ extension TrackerStore {
                 try db.run("DELETE FROM drink_change WHERE key = ''")
             }
             let sendsAll = try includesStored && !db.has("FROM publisher WHERE name = ?", [name])
-            try startDelivery(name, from: sendsAll ? 0 : nil, db)
+            try addChannel(name, from: sendsAll ? 0 : nil, db)
             if sendsAll {
                 // Changes that were reverted since are not sent.
                 try db.run(

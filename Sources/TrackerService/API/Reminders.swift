@@ -12,11 +12,11 @@ extension TrackerAPI {
     package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let canShow = await Self.call(sinks) { await $0.canShow() }
         let available = zip(sinks, canShow).filter { $1 == true }.map(\.0)
-        var offers = [try await offer(to: available, of: sinks)]
+        var deliveries = [try await send(to: available, of: sinks)]
         // The unfinished delivery of another process comes before new decisions.
-        if offers[0].isAbandoned { offers.append(try await offer(to: available, of: sinks)) }
+        if deliveries[0].isAbandoned { deliveries.append(try await send(to: available, of: sinks)) }
         afterCommit()
-        return CheckReport(offers)
+        return CheckReport(deliveries)
     }
 
     /// Marks all notifications as read (`unread` in the state).
@@ -26,26 +26,26 @@ extension TrackerAPI {
     private static let claimRenewalSeconds: Double = 10
 
     /// Delivers the due notifications, and records each. Returns those that this process delivered.
-    private func offer(to available: [any NotificationSink], of sinks: [any NotificationSink]) async throws -> Offer {
+    private func send(to available: [any NotificationSink], of sinks: [any NotificationSink]) async throws -> Delivery {
         await Self.call(available) { await $0.catchUp() }
         let start = ContinuousClock.now
-        var offer = try store.offer(context, canNotify: !available.isEmpty)
-        for id in offer.evaluation.idsToClose { await Self.call(available) { await $0.close(id: id) } }
-        let banners = offer.banners
-        offer.banners = []
-        for var banner in banners {
+        var delivery = try store.beginDelivery(context, canNotify: !available.isEmpty)
+        for id in delivery.evaluation.idsToClose { await Self.call(available) { await $0.close(id: id) } }
+        let groups = delivery.groups
+        delivery.groups = []
+        for var group in groups {
             let elapsed = start.duration(to: .now) / .seconds(1)
             guard
                 try available.isEmpty || elapsed < Self.claimRenewalSeconds
-                    || store.renewClaims(banner, of: offer, at: context.now.advanced(seconds: elapsed))
+                    || store.renewClaims(group, of: delivery, at: context.now.advanced(seconds: elapsed))
             else { continue }
-            let isShown = await Self.call(available) { [shown = banner.shown] in await $0.deliver(shown) }
-            banner.shownBy = zip(available, isShown).filter { $1 == true }.map(\.0.name)
-            try store.settle(banner, of: offer, shownBy: banner.shownBy, context)
+            let isShown = await Self.call(available) { [shown = group.shown] in await $0.deliver(shown) }
+            group.acceptedBy = zip(available, isShown).filter { $1 == true }.map(\.0.name)
+            try store.finish(group, of: delivery, acceptedBy: group.acceptedBy, context)
             await Self.call(sinks) { await $0.notificationStored() }
-            offer.banners.append(banner)
+            delivery.groups.append(group)
         }
-        return offer
+        return delivery
     }
 
     /// Calls all channels at the same time. A result is `nil` after the channel's time limit.
@@ -63,18 +63,17 @@ extension TrackerAPI {
 }
 
 extension CheckReport {
-    /// - Parameter offers: the delivered notifications: those of an ended process, if there are any, and those of a new
-    ///   evaluation.
-    fileprivate init(_ offers: [Offer]) {
-        let banners = offers.flatMap(\.banners)
-        let evaluation = offers[offers.count - 1].evaluation
-        unseen = banners.filter(\.shownBy.isEmpty).map(\.shown)
+    /// - Parameter deliveries: an unfinished one of an ended process, if there is one, and a new one.
+    fileprivate init(_ deliveries: [Delivery]) {
+        let groups = deliveries.flatMap(\.groups)
+        let evaluation = deliveries[deliveries.count - 1].evaluation
+        unseen = groups.filter(\.acceptedBy.isEmpty).map(\.shown)
         var state = evaluation.snapshot
         // A channel that hides Waterline notifications is still available for others.
         if unseen.contains(where: { !$0.kind.isWaterline }) { state.hasNotificationServer = false }
         self.state = state
-        notifications = banners.flatMap { banner in
-            banner.answers.map { NotificationReport($0, isShown: !banner.shownBy.isEmpty) }
+        notifications = groups.flatMap { group in
+            group.decisions.map { NotificationReport($0, isShown: !group.acceptedBy.isEmpty) }
         }
         nextChange = evaluation.nextChange
     }
