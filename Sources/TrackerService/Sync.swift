@@ -57,7 +57,7 @@ package struct SyncClient: Sendable {
             }
             switch outcome {
             case .sent: pass.sent += 1
-            case .refused where outcome.isRejection: pass.rejected += 1
+            case .failed where outcome.isRejection: pass.rejected += 1
             default: pass.problem = message(outcome, item.operation.rawValue)
             }
         }
@@ -72,7 +72,7 @@ package struct SyncClient: Sendable {
                 pass.problem = "The server at \(server) sent an invalid response: \(error.description)"
             }
         }
-        try store.finishSyncPass(pass.merged, trouble: pass.problem)
+        try store.finishSyncPass(pass.merged, problem: pass.problem)
         pass.status = try pass.problem == nil ? store.syncReport().status : .offline
         return pass
     }
@@ -102,7 +102,7 @@ package struct SyncClient: Sendable {
         case 200..<300 where isPlausible(answer): .sent
         case 200..<400: .invalidResponse
         case 401, 403, 407: .unauthorised(status: answer.status)
-        default: .refused(status: answer.status)
+        default: .failed(status: answer.status)
         }
     }
 
@@ -124,7 +124,7 @@ package struct SyncClient: Sendable {
     private func message(_ outcome: SendOutcome, _ name: String) -> String {
         switch outcome {
         case .sent: "The server at \(server) accepted \(name)."
-        case .refused(let status): "The server at \(server) answered \(name) with status \(status)."
+        case .failed(let status): "The server at \(server) answered \(name) with status \(status)."
         case .unauthorised(let status):
             token == nil
                 ? "The server at \(server) requires a token (status \(status)): set sync.token or sync.tokenFile."
@@ -203,8 +203,8 @@ extension MergeOutcome {
     mutating func add(_ other: MergeOutcome) {
         applied += other.applied
         unchanged += other.unchanged
-        refused += other.refused
-        refusals = Array((refusals + other.refusals).prefix(100))
+        rejected += other.rejected
+        rejections = Array((rejections + other.rejections).prefix(100))
     }
 }
 
@@ -262,11 +262,11 @@ package struct SyncLoop: Sendable {
     }
 
     private func pass(_ tracker: TrackerAPI) async throws -> SyncClient.Pass? {
-        let refusedBefore = try tracker.store.syncReport().report.refused
+        let earlierCount = try tracker.store.syncReport().report.rejected
         let pass = try await exchange(tracker)
-        if let refused = pass?.merged.refused, refused > refusedBefore {
+        if let count = pass?.merged.rejected, count > earlierCount {
             log.warning(
-                "\(counted(refused, "row")) of the sync server could not be stored. See: waterh-tracker check --doctor")
+                "\(counted(count, "row")) of the sync server could not be stored. See: waterh-tracker check --doctor")
         }
         return pass
     }

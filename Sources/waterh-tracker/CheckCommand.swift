@@ -68,10 +68,10 @@ struct Check: StoreCommand {
     private func sync(_ context: CommandContext) async throws {
         guard let pass = try await context.tracker.synchronise() else { return }
         if let problem = pass.problem { Diagnostics.warning("\(problem) Pending changes are sent at the next check.") }
-        if pass.merged.refused > 0 {
+        if pass.merged.rejected > 0 {
             Diagnostics.warning(
                 """
-                \(counted(pass.merged.refused, "row")) of the sync server were rejected. See: waterh-tracker check \
+                \(counted(pass.merged.rejected, "row")) of the sync server were rejected. See: waterh-tracker check \
                 --doctor
                 """)
         }
@@ -177,14 +177,14 @@ private enum Doctor {
             outbox.items.isEmpty
             ? "nothing waits" : "\(outbox.items.count) waiting, \(rejections.count) of them rejected"
         let rows =
-            report.refused > 0
-            ? "\(counted(report.refused, "row")) of the server rejected: " + report.refusals.joined(separator: "; ")
+            report.rejected > 0
+            ? "\(counted(report.rejected, "row")) of the server rejected: " + report.rejections.joined(separator: "; ")
             : nil
         return Finding(
-            name: "sync", ok: rejections.isEmpty && report.problem == nil && report.refused == 0,
+            name: "sync", ok: rejections.isEmpty && report.problem == nil && report.rejected == 0,
             detail: [waiting, rejections.first, report.problem, rows].compactMap(\.self).joined(separator: ". "),
             advice: rejections.isEmpty
-                ? report.refused > 0 ? "Correct these rows on the server; all others are synchronised." : nil
+                ? report.rejected > 0 ? "Correct these rows on the server; all others are synchronised." : nil
                 : "Correct the server, then set sync.url again: they are resent.")
     }
 

@@ -103,10 +103,10 @@ extension StatusText {
         if snapshot.sync != .idle {
             lines.append("Sync: \(snapshot.sync.rawValue)" + (snapshot.syncReport.problem.map { ". \($0)" } ?? ""))
         }
-        if snapshot.syncReport.refused > 0 {
+        if snapshot.syncReport.rejected > 0 {
             lines.append(
                 """
-                \(counted(snapshot.syncReport.refused, "row")) of the sync server rejected: waterh-tracker check \
+                \(counted(snapshot.syncReport.rejected, "row")) of the sync server rejected: waterh-tracker check \
                 --doctor
                 """)
         }

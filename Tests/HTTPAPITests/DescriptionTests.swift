@@ -136,7 +136,7 @@ struct APIDescription {
         state.bottle = BottleCondition(
             name: "mine", advertisedName: "WaterH", model: "Boost", batteryPercent: 97, clockDriftSeconds: -2,
             lastPoll: TestServer.noon)
-        state.syncReport = SyncReport(waiting: 2, problem: "away", refused: 1, refusals: ["a row"])
+        state.syncReport = SyncReport(waiting: 2, problem: "away", rejected: 1, rejections: ["a row"])
         #expect(try APIDescription().faults(of: TrackerAPI.json(state), named: "Day") == [])
     }
 

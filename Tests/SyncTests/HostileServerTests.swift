@@ -69,8 +69,8 @@ import TrackerCore
         let user = fields.contains("userId") ? "" : #", "userId": "u""#
         let json = #"[{"id": "bad", "deviceId": "phone", \#(fields)\#(updated)\#(user)}]"#
         let outcome = try store.merge(.session, json: json, after())
-        #expect(outcome.applied == 0 && outcome.refused == 1, "\(outcome)")
-        #expect(outcome.refusals.first?.contains(reason) == true, "\(outcome.refusals)")
+        #expect(outcome.applied == 0 && outcome.rejected == 1, "\(outcome)")
+        #expect(outcome.rejections.first?.contains(reason) == true, "\(outcome.rejections)")
         #expect(try store.activeSession(at: after().now) == nil)
         _ = try store.preview(after()).snapshot
     }
@@ -100,8 +100,8 @@ import TrackerCore
             return "{" + fields.joined(separator: ", ") + "}"
         }
         let outcome = try store.merge(.logEntry, json: "[\(row("bad", field)), \(row("good", ""))]", after(5))
-        #expect(outcome.applied == 1 && outcome.refused == 1, "\(outcome)")
-        #expect(outcome.refusals.first?.contains(reason) == true, "\(outcome.refusals)")
+        #expect(outcome.applied == 1 && outcome.rejected == 1, "\(outcome)")
+        #expect(outcome.rejections.first?.contains(reason) == true, "\(outcome.rejections)")
         #expect(try store.activeSession(at: after(5).now)?.logs.map(\.id) == ["good"])
     }
 
@@ -135,9 +135,9 @@ import TrackerCore
                 }
                 let json = "[{" + row.map { "\"\($0)\": \($1)" }.joined(separator: ", ") + "}]"
                 let outcome = try store.merge(entity, json: json, after())
-                #expect(outcome.applied + outcome.unchanged + outcome.refused == 1, "seed \(seed): \(json)")
+                #expect(outcome.applied + outcome.unchanged + outcome.rejected == 1, "seed \(seed): \(json)")
                 #expect(
-                    outcome.refused == outcome.refusals.count && !outcome.refusals.contains { $0.hasSuffix(": ") },
+                    outcome.rejected == outcome.rejections.count && !outcome.rejections.contains { $0.hasSuffix(": ") },
                     "seed \(seed)")
             }
             for moment in [after(), after(86_400 * 365)] { _ = try store.preview(moment).snapshot }
@@ -157,9 +157,10 @@ import TrackerCore
             "water", "source": "phone", "updatedAt": 1781526000000, "deviceId": "phone"}]
             """#
         _ = try await server.control("/control/put", body: row)
-        #expect(try await pass(server, at: 20).merged.refused == 1)
+        #expect(try await pass(server, at: 20).merged.rejected == 1)
         let report = try store.preview(after(30)).snapshot.syncReport
-        #expect(report.refused == 1 && report.refusals.first?.hasPrefix("logEntry x: timestamp") == true, "\(report)")
+        #expect(
+            report.rejected == 1 && report.rejections.first?.hasPrefix("logEntry x: timestamp") == true, "\(report)")
         _ = try await server.control("/control/put", body: row.replacing("-9223372036854775808", with: "1781526001000"))
         #expect(try await pass(server, at: 40).merged.applied == 1)
         #expect(try store.syncReport().report == SyncReport())

@@ -39,7 +39,7 @@ import TrackerSupport
                         state.passes.append(Int(state.passed.components.seconds))
                         return state.answer
                     }
-                    try tracker.store.finishSyncPass(answer.merged, trouble: answer.problem)
+                    try tracker.store.finishSyncPass(answer.merged, problem: answer.problem)
                     return answer
                 },
                 log: log.logger)
@@ -96,7 +96,7 @@ import TrackerSupport
 
     @Test func `a message has the number of rejected rows`() async throws {
         let rig = try Rig()
-        rig.state.withLock { $0.answer.merged.refused = 3 }
+        rig.state.withLock { $0.answer.merged.rejected = 3 }
         await rig.run(ticks: 2)
         #expect(rig.events == ["3 rows of the sync server could not be stored. See: waterh-tracker check --doctor"])
     }

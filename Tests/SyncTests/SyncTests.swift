@@ -158,7 +158,7 @@ func context(_ seconds: Int64) -> WriteContext {
         let other = try TrackerStore(inMemory: nil)
         #expect(try other.finishOnboarding(context(1013)))
         try other.changeSettings([("sync.url", server.base.absoluteString)], context(1013))
-        #expect(try await client.pass(other, now: { Instant(seconds: 1014) }, zone: .utc).merged.refused == 0)
+        #expect(try await client.pass(other, now: { Instant(seconds: 1014) }, zone: .utc).merged.rejected == 0)
         let (here, there) = (
             try #require(try store.activeSession(at: Instant(seconds: 1015))),
             try #require(try other.activeSession(at: Instant(seconds: 1015)))

@@ -27,14 +27,14 @@ extension TrackerStore {
     }
 
     /// Stores the result of a synchronisation.
-    /// - Parameter trouble: the error that ended it early. The rejected rows of the last complete one stay.
-    package func finishSyncPass(_ merged: MergeOutcome, trouble: String?) throws {
+    /// - Parameter problem: the error that ended it early. The rejected rows of the last complete one stay.
+    package func finishSyncPass(_ merged: MergeOutcome, problem: String?) throws {
         try write { db in
             try db.run("INSERT OR IGNORE INTO sync_state (only, refused) VALUES (1, 0)")
-            try db.run("UPDATE sync_state SET trouble = ?", [trouble])
-            guard trouble == nil else { return }
-            let shown = Array(merged.refusals.sorted().prefix(SyncStateTable.shownLimit))
-            try db.run("UPDATE sync_state SET refused = ?, refusals = ?", [merged.refused, try shown.json])
+            try db.run("UPDATE sync_state SET trouble = ?", [problem])
+            guard problem == nil else { return }
+            let shown = Array(merged.rejections.sorted().prefix(SyncStateTable.shownLimit))
+            try db.run("UPDATE sync_state SET refused = ?, refusals = ?", [merged.rejected, try shown.json])
         }
     }
 
@@ -77,8 +77,8 @@ enum SyncStateTable {
         let status = try report.waiting == 0 ? .idle : OutboxTable.outbox(db).status
         let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT trouble, refused, refusals FROM sync_state"))
         guard let row else { return (status, report) }
-        (report.problem, report.refused) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
-        report.refusals = [String](json: try row.decode(atIndex: 2)) ?? []
+        (report.problem, report.rejected) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
+        report.rejections = [String](json: try row.decode(atIndex: 2)) ?? []
         return (status == .idle && report.problem != nil ? .offline : status, report)
     }
 

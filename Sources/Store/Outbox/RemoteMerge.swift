@@ -9,15 +9,15 @@ package struct MergeOutcome: Hashable, Sendable {
     /// The number of rows that are not newer than the stored ones.
     package var unchanged = 0
     /// The number of invalid rows.
-    package var refused = 0
+    package var rejected = 0
     /// The first hundred rejected rows with their reasons, for example `session abc: startTime is missing`.
-    package var refusals: [String] = []
+    package var rejections: [String] = []
 
     package init() {}
 
-    mutating func refuse(_ entity: RemoteEntity, _ id: String, _ reason: String) {
-        refused += 1
-        if refusals.count < 100 { refusals.append("\(entity.rawValue) \(id): \(reason)") }
+    mutating func reject(_ entity: RemoteEntity, _ id: String, _ reason: String) {
+        rejected += 1
+        if rejections.count < 100 { rejections.append("\(entity.rawValue) \(id): \(reason)") }
     }
 }
 
@@ -131,7 +131,7 @@ extension TrackerStore {
             var sessions = Set<String>()
             for element in elements {
                 guard let row = element.columns else {
-                    outcome.refuse(entity, "", "not an object of plain values")
+                    outcome.reject(entity, "", "not an object of plain values")
                     continue
                 }
                 let id = String.fromDatabaseValue(row["id"] ?? .null).flatMap { RemoteRow.isName($0) ? $0 : nil } ?? ""
@@ -150,9 +150,9 @@ extension TrackerStore {
                         return .commit
                     }
                 } catch let error as InvalidRow {
-                    outcome.refuse(entity, id, error.reason)
+                    outcome.reject(entity, id, error.reason)
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-                    outcome.refuse(entity, id, Self.rule(brokenBy: error, entity))
+                    outcome.reject(entity, id, Self.rule(brokenBy: error, entity))
                 }
             }
             // Update the summaries of ended sessions with new entries.

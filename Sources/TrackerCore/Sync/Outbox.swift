@@ -48,7 +48,7 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
 package enum SendOutcome: Hashable, Sendable {
     case sent
     /// An HTTP status other than 2xx.
-    case refused(status: Int)
+    case failed(status: Int)
     /// The server requires another credential (401, 403, 407). The change itself is valid.
     case unauthorised(status: Int)
     /// The response is not from a sync server, for example from a captive portal.
@@ -58,7 +58,7 @@ package enum SendOutcome: Hashable, Sendable {
 
     /// Whether the server rejects the change itself. Timeouts and rate limits (408, 425, 429) are temporary.
     package var isRejection: Bool {
-        guard case .refused(let status) = self else { return false }
+        guard case .failed(let status) = self else { return false }
         return (400..<500).contains(status) && ![408, 425, 429].contains(status)
     }
 }
@@ -86,9 +86,9 @@ package struct Outbox: Hashable, Sendable {
         guard let index = items.firstIndex(of: item) else { return }
         switch outcome {
         case .sent: items.remove(at: index)
-        case .refused(let status) where outcome.isRejection:
+        case .failed(let status) where outcome.isRejection:
             items[index].rejection = "The server rejected it with HTTP status \(status)."
-        case .refused, .unauthorised, .invalidResponse, .noResponse:
+        case .failed, .unauthorised, .invalidResponse, .noResponse:
             items[index].attempts = items[index].attempts.saturatingAdd(1)
             items[index].notBefore = now.advanced(seconds: Self.backOffSeconds(afterFailures: items[index].attempts))
         }

@@ -164,7 +164,7 @@ extension TrackerAPI {
             guard let client = try SyncClient(store.settings()) else { return nil }
             pass = try await client.pass(store, now: { now }, zone: zone)
         } catch let problem as SyncProblem {
-            try store.finishSyncPass(MergeOutcome(), trouble: problem.sentence)
+            try store.finishSyncPass(MergeOutcome(), problem: problem.sentence)
             pass.problem = problem.sentence
         }
         afterCommit()

@@ -56,7 +56,7 @@ enum SyncVectors {
                 var outbox = Outbox([item(1, "log1", "1")])
                 let now = Instant(seconds: 0)
                 let first = try #require(outbox.next(at: now))
-                outbox.finish(first, .refused(status: status), at: now)
+                outbox.finish(first, .failed(status: status), at: now)
                 #expect(outbox.next(at: now) == nil)
                 let again = try #require(outbox.next(at: now.advanced(seconds: 1)))
                 #expect(again.id == first.id && again.attempts == 1)
@@ -69,7 +69,7 @@ enum SyncVectors {
         Vector("E8-O4") {
             var outbox = Outbox([item(1, "log1", "1"), item(2, "log1", "", .deleteLogEntry), item(3, "log2", "2")])
             let now = Instant(seconds: 0)
-            outbox.finish(try #require(outbox.next(at: now)), .refused(status: 422), at: now)
+            outbox.finish(try #require(outbox.next(at: now)), .failed(status: 422), at: now)
             #expect(outbox.next(at: now)?.payload == "2")
             outbox.finish(try #require(outbox.next(at: now)), .sent, at: now)
             #expect(outbox.next(at: now) == nil && outbox.items.count == 2 && outbox.status == .error)
