@@ -147,8 +147,8 @@ package actor NotificationSender: NotificationSink {
                 if lastProblem != nil { context.log.notice("\(channel.title) continues.") }
                 lastProblem = nil
                 if !awaited.contains(message.announcement.id) { await arrivedLate() }
-            case .refused(let problem):
-                try finish(.refused)
+            case .rejected(let problem):
+                try finish(.rejected)
                 logDropped(problem)
             case .later(let problem, let pause):
                 storeProblem(problem)

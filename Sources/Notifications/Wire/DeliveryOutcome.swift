@@ -2,7 +2,7 @@ enum DeliveryOutcome: Hashable, Sendable {
     case sent
     /// The attempt failed, and a retry can succeed after the pause that the server requires.
     case later(String, after: Duration?)
-    case refused(String)
+    case rejected(String)
 
     /// The maximum pause in seconds, whatever the server requires.
     private static let longest: Double = 3600

@@ -49,7 +49,7 @@ extension NotificationTarget {
                 server only
                 """,
                 after: nil)
-        case 400, 410, 413, 422: return .refused("The server at \(server) rejected it (status \(response.status))")
+        case 400, 410, 413, 422: return .rejected("The server at \(server) rejected it (status \(response.status))")
         case 401, 403:
             return .later(
                 """

@@ -8,7 +8,7 @@ package struct QueuedNotification: Hashable, Sendable {
         /// The notification no longer applied.
         case dropped
         /// The channel rejected the notification permanently.
-        case refused
+        case rejected = "refused"
     }
 
     package var sequence: Int64
