@@ -125,7 +125,7 @@ private enum Doctor {
     }
 
     private static func store(_ report: MaintenanceReport, _ context: CommandContext) -> [Finding] {
-        let (counts, refused) = (report.journal, report.refused)
+        let (counts, invalid) = (report.journal, report.invalidSettings)
         let reasons = Quarantine.list(report.quarantineReasons)
         let disk = context.path == ":memory:" ? nil : StoreLocation.writeProblem(context.path)
         let bottles = report.bottles.map { bottle in
@@ -153,8 +153,8 @@ private enum Doctor {
                 report.junkReceived == 0
                     ? nil : "Nothing was acknowledged for them. See them with: waterh-tracker journal list"),
             finding(
-                "settings", refused.isEmpty ? "all valid" : refused.map(\.description).joined(separator: " "),
-                refused.isEmpty ? nil : "Set them again with: waterh-tracker settings set NAME VALUE"),
+                "settings", invalid.isEmpty ? "all valid" : invalid.map(\.description).joined(separator: " "),
+                invalid.isEmpty ? nil : "Set them again with: waterh-tracker settings set NAME VALUE"),
             sync(report.outbox, report.sync),
         ]
             + report.publisherErrors.map { error in

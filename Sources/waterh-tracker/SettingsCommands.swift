@@ -25,7 +25,7 @@ struct SettingsCommand: ParsableCommand {
         func run(_ context: CommandContext) throws {
             if let bottle { return try printReport(context.tracker.settings(ofBottle: bottle), context) }
             let report = try name.map(context.tracker.setting) ?? context.tracker.settings()
-            for refusal in report.refused { Diagnostics.warning("a stored value is not valid. \(refusal)") }
+            for refusal in report.invalid { Diagnostics.warning("a stored value is not valid. \(refusal)") }
             try context.printReport(report) { report in
                 name == nil ? report.lines.map { "\($0.name.padded(34)) \($0.text)" } : report.lines.map(\.value.text)
             }

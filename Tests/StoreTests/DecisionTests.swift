@@ -81,8 +81,8 @@ import TrackerSupport
         #expect(
             again.wake == TimeOfDay("06:30") && again.dayZone == "America/Nuuk" && again.glassMl == 200, "all or none")
         try store.database.write { try $0.execute(sql: "INSERT INTO setting VALUES ('hydration.goalMl', '7')") }
-        let (settings, refused) = try store.settingsAndRefused()
-        #expect(settings.goalMl == 2500 && refused.map(\.name) == ["hydration.goalMl"])
+        let (settings, invalid) = try store.validatedSettings()
+        #expect(settings.goalMl == 2500 && invalid.map(\.name) == ["hydration.goalMl"])
     }
 
     @Test func `an alias can be removed`() throws {

@@ -97,7 +97,7 @@ import Testing
             try settings.set(name, to: value)
             // Stored values are restored unchanged.
             let restored = Settings.restored(from: settings.stored)
-            #expect(restored.settings == settings && restored.refused.isEmpty)
+            #expect(restored.settings == settings && restored.invalid.isEmpty)
         }
         for value in refused {
             var settings = Settings()
@@ -138,17 +138,17 @@ import Testing
     }
 
     @Test func `invalid stored settings are reported`() {
-        let (settings, refused) = Settings.restored(from: [
+        let (settings, invalid) = Settings.restored(from: [
             "hydration.goalMl": "9", "schedule.wake": "04:00", "day.boundaryHour": "5",
         ])
         #expect(settings == Settings())
-        #expect(refused.count == 2)
+        #expect(invalid.count == 2)
     }
 
     @Test(arguments: Settings.removedNames.sorted())
     func `a removed setting is ignored in a store and rejected by name`(name: String) {
-        let (settings, refused) = Settings.restored(from: [name: "x"])
-        #expect(settings == Settings() && refused.isEmpty)
+        let (settings, invalid) = Settings.restored(from: [name: "x"])
+        #expect(settings == Settings() && invalid.isEmpty)
         var changed = Settings()
         let refusal = #expect(throws: SettingRefusal.self) { try changed.set(name, to: "x") }
         #expect(refusal?.sentence == "unknown setting '\(name)': removed in 0.10")

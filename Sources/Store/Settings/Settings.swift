@@ -3,12 +3,12 @@ package import TrackerCore
 
 extension TrackerStore {
     /// The effective settings. An invalid stored value counts as the default and is reported.
-    package func settingsAndRefused() throws -> (settings: Settings, refused: [SettingRefusal]) {
-        let (settings, refused) = try read { db in Settings.restored(from: try SettingTable.texts(db)) }
-        return (settings.withDefaultUnits(defaultUnits), refused)
+    package func validatedSettings() throws -> (settings: Settings, invalid: [SettingRefusal]) {
+        let (settings, invalid) = try read { db in Settings.restored(from: try SettingTable.texts(db)) }
+        return (settings.withDefaultUnits(defaultUnits), invalid)
     }
 
-    package func settings() throws -> Settings { try settingsAndRefused().settings }
+    package func settings() throws -> Settings { try validatedSettings().settings }
 
     /// Changes settings: all, or none if a rule rejects one.
     ///

@@ -54,13 +54,13 @@ extension Settings {
     }
 
     /// Reads settings from a store. An invalid value is reported, and the default applies.
-    package static func restored(from texts: [String: String]) -> (settings: Settings, refused: [SettingRefusal]) {
+    package static func restored(from texts: [String: String]) -> (settings: Settings, invalid: [SettingRefusal]) {
         var settings = Settings()
-        var refused: [SettingRefusal] = []
+        var invalid: [SettingRefusal] = []
         for entry in catalogue {
             guard let text = texts[entry.name] else { continue }
             if !entry.write(&settings, text) {
-                refused.append(entry.refusal(text, entry.rule, settings))
+                invalid.append(entry.refusal(text, entry.rule, settings))
             }
         }
         if let broken = settings.violatedScheduleRule {
@@ -69,11 +69,11 @@ extension Settings {
             (settings.wake, settings.sleep) = (defaults.wake, defaults.sleep)
             (settings.intervalWake, settings.intervalSleep) = (nil, nil)
             (settings.adaptiveStart, settings.adaptiveEnd) = (nil, nil)
-            refused.append(
+            invalid.append(
                 SettingRefusal(
                     name: "schedule.wake", value: "the stored hours", rule: broken, currentValue: "at the defaults"))
         }
-        return (settings, refused)
+        return (settings, invalid)
     }
 
     /// The rule that the hours violate, or `nil`: boundary hour <= wake < sleep on one date, also for overrides.

@@ -4,18 +4,18 @@ package import TrackerCore
 extension TrackerAPI {
     /// All settings, without those of Waterline if the caller has no access to it.
     package func settings() throws -> SettingsReport {
-        let (settings, refused) = try store.settingsAndRefused()
-        return SettingsReport(shown(Settings.catalogue.map(\.name), settings), refused: refused)
+        let (settings, invalid) = try store.validatedSettings()
+        return SettingsReport(shown(Settings.catalogue.map(\.name), settings), invalid: invalid)
     }
 
     package func setting(_ name: String) throws -> SettingsReport {
-        let (settings, refused) = try store.settingsAndRefused()
+        let (settings, invalid) = try store.validatedSettings()
         guard settings.value(of: name) != nil else {
             throw Refusal(
                 "noSuchSetting", Settings.removal(of: name) ?? "There is no setting \"\(name)\".", category: .notFound,
                 values: ["name": name])
         }
-        return SettingsReport([Self.line(name, settings)], refused: refused)
+        return SettingsReport([Self.line(name, settings)], invalid: invalid)
     }
 
     /// Changes settings: all, or none if a rule rejects one. An empty text unsets an optional setting. The setting

@@ -142,12 +142,12 @@ extension TrackerAPI {
 
     /// The state of the store for maintenance. Changes nothing.
     package func maintenanceReport() throws -> MaintenanceReport {
-        let (settings, refused) = try store.settingsAndRefused()
+        let (settings, invalid) = try store.validatedSettings()
         let junk = try store.quarantineCounts()
         return MaintenanceReport(
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
             quarantineReasons: try store.quarantineReasons(), junkReceived: junk.received, junkNotKept: junk.evicted,
-            refused: refused, outbox: try store.outbox(), sync: try store.syncReport().report,
+            invalidSettings: invalid, outbox: try store.outbox(), sync: try store.syncReport().report,
             publisherErrors: try store.publisherErrors(), listen: settings.service.httpListen,
             bottles: try store.bottles())
     }

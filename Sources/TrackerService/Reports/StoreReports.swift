@@ -86,7 +86,7 @@ package struct MaintenanceReport: Sendable {
     package let junkReceived: Int
     package let junkNotKept: Int
     /// Stored settings that are no longer valid.
-    package let refused: [SettingRefusal]
+    package let invalidSettings: [SettingRefusal]
     package let outbox: Outbox
     package let sync: SyncReport
     package let publisherErrors: [PublisherError]
@@ -104,11 +104,11 @@ package struct SettingsReport: Hashable, Sendable, Encodable {
 
     package let lines: [Line]
     /// Stored values that are no longer valid. Their defaults are effective.
-    package let refused: [SettingRefusal]
+    package let invalid: [SettingRefusal]
 
-    init(_ lines: [Line], refused: [SettingRefusal] = []) {
+    init(_ lines: [Line], invalid: [SettingRefusal] = []) {
         self.lines = lines
-        self.refused = refused
+        self.invalid = invalid
     }
 
     /// The settings with a placeholder instead of addresses that can contain credentials.
@@ -117,7 +117,7 @@ package struct SettingsReport: Hashable, Sendable, Encodable {
             lines.map { line in
                 let isSecret = SettingScope.canBeSecretAddress(line.name) && line.value != .null
                 return isSecret ? Line(name: line.name, value: .text("(set)")) : line
-            }, refused: refused)
+            }, invalid: invalid)
     }
 
     package func encode(to encoder: any Encoder) throws {
