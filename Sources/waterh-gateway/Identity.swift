@@ -37,8 +37,7 @@ struct Identity: AsyncParsableCommand {
         let tracker = try StoreProvider(store, zone: storeOptions.namedZone(file)).tracker()
         try show(tracker.store) {
             do {
-                try MQTTPublisher.bindIdentity(tracker, at: Machine.storeOrigin(of: store.path), asNew: choice == .new)
-                {
+                try MQTTPublisher.bindIdentity(tracker, at: Machine.location(of: store.path), asNew: choice == .new) {
                     try file.mqttSettings(over: $0)
                 }
             } catch let problem as any Problem where problem.code == MQTTPublisher.prefixTaken {
@@ -68,9 +67,9 @@ struct Identity: AsyncParsableCommand {
 
 extension Machine {
     /// The machine ID and the store's path, by which the MQTT publisher detects a copied store.
-    static func storeOrigin(of path: String) -> StoreOrigin {
+    static func location(of path: String) -> PublisherLocation {
         let handle = FileHandle(forReadingAtPath: "/etc/machine-id")
         let number = (try? handle?.read(upToCount: 64)).flatMap { $0 } ?? Data()
-        return StoreOrigin(machine: String(decoding: number, as: UTF8.self), path: path)
+        return PublisherLocation(machineID: String(decoding: number, as: UTF8.self), path: path)
     }
 }

@@ -45,7 +45,7 @@ extension ServicePlan {
             return lock
         }
         let path = store.path
-        dependencies.storeOrigin = { path == ":memory:" ? nil : Machine.storeOrigin(of: path) }
+        dependencies.publisherLocation = { path == ":memory:" ? nil : Machine.location(of: path) }
         return dependencies
     }
 

@@ -17,17 +17,17 @@ extension MQTTPublisher {
     ///   - asNew: whether to create a new client ID, because the store is a copy.
     ///   - overlay: applies the configuration to the settings.
     package static func bindIdentity(
-        _ tracker: TrackerAPI, at storeOrigin: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
+        _ tracker: TrackerAPI, at location: PublisherLocation, asNew: Bool,
+        overlay: (Settings) throws -> Settings = { $0 }
     ) throws {
-        guard asNew else { return try tracker.store.move(name, to: storeOrigin) }
-        guard try tracker.store.location(of: name, at: storeOrigin) != .known else {
+        guard asNew else { return try tracker.store.adoptLocation(location, of: name) }
+        guard try tracker.store.checkLocation(location, of: name) != .accepted else {
             throw Refusal("mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
         }
         let prefix = try overlay(tracker.store.settings()).service.mqttPrefix
         guard
-            try !tracker.store.retainedByOriginal(of: name, at: storeOrigin).contains(where: {
-                $0.hasPrefix("\(prefix)/")
-            })
+            try !tracker.store.retainedByOriginal(of: name, at: location).contains(where: { $0.hasPrefix("\(prefix)/") }
+            )
         else {
             throw Refusal(
                 prefixTaken,
@@ -36,7 +36,7 @@ extension MQTTPublisher {
                 changed.
                 """, values: ["prefix": prefix])
         }
-        try tracker.store.adoptAsNew(name, id: newID(tracker), at: storeOrigin)
+        try tracker.store.adoptLocation(location, of: name, newID: newID(tracker))
     }
 
     static func newID(_ tracker: TrackerAPI) -> String {
@@ -47,23 +47,23 @@ extension MQTTPublisher {
 
     /// Checks that the store is not a copy of another published store.
     /// - Throws: `Refusal` if the store might be a copy. Two clients with one ID would disconnect each other.
-    nonisolated func checkOrigin(_ id: String) throws {
-        guard let storeOrigin = dependencies.storeOrigin() else { return }
+    nonisolated func checkLocation(_ id: String) throws {
+        guard let location = dependencies.publisherLocation() else { return }
         let client = MQTTPlan.client(id)
         let path: String
-        let origin: String
-        switch try context.tracker().store.location(of: Self.name, at: storeOrigin) {
-        case .known: return
+        let source: String
+        switch try context.tracker().store.checkLocation(location, of: Self.name) {
+        case .accepted: return
         case .copy(let original):
-            (path, origin) = (original, "is a copy or a backup of \(original), which still exists and is published")
+            (path, source) = (original, "is a copy or a backup of \(original), which still exists and is published")
         case .onAnotherMachine(let original):
-            (path, origin) = (
+            (path, source) = (
                 original, "comes from another machine or disk (\(original) there), which may be published"
             )
         }
         throw Refusal(
             Self.copied,
-            "This store \(origin) as \(client). It is not published until you choose whether it was moved or copied.",
+            "This store \(source) as \(client). It is not published until you choose whether it was moved or copied.",
             values: ["path": path, "client": client])
     }
 }

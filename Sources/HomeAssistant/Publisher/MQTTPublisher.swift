@@ -16,7 +16,7 @@ package actor MQTTPublisher {
         /// Reserves a client ID on this host until the result is released.
         package var claim: @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil }
         /// Returns the machine and path of the store, to detect a copied store; `nil` for a store in memory.
-        package var storeOrigin: @Sendable () -> StoreOrigin? = { nil }
+        package var publisherLocation: @Sendable () -> PublisherLocation? = { nil }
 
         package init(_ context: PublisherContext, service: ServiceClient, version: String) {
             (self.context, self.service, self.version) = (context, service, version)

@@ -51,7 +51,7 @@ struct MQTTSession {
     static func run(_ publisher: MQTTPublisher, _ plan: MQTTPlan) async throws {
         let (dependencies, context) = (publisher.dependencies, publisher.context)
         let identity = try publisher.open(context.tracker())
-        try publisher.checkOrigin(identity.id)
+        try publisher.checkLocation(identity.id)
         let claim = try dependencies.claim(MQTTPlan.client(identity.id))
         defer { withExtendedLifetime(claim) {} }
         let store = try context.tracker().store
