@@ -63,26 +63,26 @@ struct JournalWriter {
         let bottle = try bottle(entry.bottle)
         if let id = try datedID(entry, of: bottle.id) {
             // An accepted record is final (A2 rule 5), even if it is now too old or invalid in another dialect.
-            let row = try rowToReread(id, entry)
+            let row = try rowToDecodeAgain(id, entry)
             if case .quarantined = entry.verdict {
                 if let row { try storeReading(entry, of: row) }
             } else {
-                if let row { try reread(row, entry, bottle) }
+                if let row { try applyDecoding(of: entry, to: row, bottle) }
                 try supersede(entry.raw, bottle.id)
             }
             return (.duplicate, false)
         }
-        let waiting = try undatedRow(bottle.id, entry.raw)
+        let undated = try undatedRow(bottle.id, entry.raw)
         if case .quarantined(let reason) = entry.verdict {
-            guard let waiting else {
+            guard let undated else {
                 try insert(entry, bottle.id)
                 return (.stored, false)
             }
-            try update(waiting, entry, reason)
+            try update(undated, entry, reason)
             return (.waiting, false)
         }
-        if let waiting { try date(waiting, entry) } else { try insert(entry, bottle.id) }
-        return (waiting == nil ? .stored : .promoted, try addDrink(entry, bottle, keepsZone: keepsZone))
+        if let undated { try storeDate(of: undated, entry) } else { try insert(entry, bottle.id) }
+        return (undated == nil ? .stored : .promoted, try addDrink(entry, bottle, keepsZone: keepsZone))
     }
 
     private mutating func insert(_ entry: JournalEntry, _ bottle: Int64) throws {
@@ -122,7 +122,7 @@ struct JournalWriter {
     }
 
     /// Stores the values of an entry with a date. Replaces the time of receipt as `update` does.
-    private func date(_ row: Int64, _ entry: JournalEntry) throws {
+    private func storeDate(of row: Int64, _ entry: JournalEntry) throws {
         let (verdict, reason) = Self.columns(entry)
         try db.run(
             """
@@ -166,8 +166,8 @@ struct JournalWriter {
         try db.first("SELECT id, wall, amountMl, verdict, reason FROM bottle_record WHERE id = ?", [id])
     }
 
-    /// The row of a known record, if the entry has another reading of the same bytes.
-    private func rowToReread(_ id: Int64, _ entry: JournalEntry) throws -> DatedRow? {
+    /// The row of a known record, if the entry is another decoding of the same bytes.
+    private func rowToDecodeAgain(_ id: Int64, _ entry: JournalEntry) throws -> DatedRow? {
         guard let reading = entry.reading, try findReading.first(id) != reading else { return nil }
         return try datedRow(id)
     }
@@ -176,20 +176,20 @@ struct JournalWriter {
         try db.run("UPDATE bottle_record SET reading = ? WHERE id = ?", [entry.reading, row.id])
     }
 
-    /// Applies a new reading of the same bytes to the row and its drink.
-    private mutating func reread(_ row: DatedRow, _ entry: JournalEntry, _ bottle: Bottle) throws {
+    /// Applies a new decoding of the same bytes to the row and its drink.
+    private mutating func applyDecoding(of entry: JournalEntry, to row: DatedRow, _ bottle: Bottle) throws {
         guard row.reason != Self.byHand else { return }
         guard
             row.wall != Self.wall(entry) || row.amountMl != entry.amountMl || row.verdict != Self.columns(entry).verdict
         else { return try storeReading(entry, of: row) }
-        try date(row.id, entry)
+        try storeDate(of: row.id, entry)
         let oldKey = Drink.bottleKey(bottle: bottle.origin, wall: row.wall ?? "", amountMl: row.amountMl)
         switch (row.verdict, entry.verdict) {
         case ("drink", .drink(let instant, let zone)):
-            try rewrite(oldKey, entry, at: instant, zone, isMoved: row.wall != Self.wall(entry), bottle)
+            try changeDrink(oldKey, entry, at: instant, zone, isMoved: row.wall != Self.wall(entry), bottle)
         case ("drink", _):
             changedInstants += try db.all("SELECT instant FROM drink WHERE key = ?", [oldKey])
-            // Keep a tombstone: the drink stays deleted if the old reading returns.
+            // Keep a tombstone: the drink stays deleted if the old decoding returns.
             try db.run("DELETE FROM drink WHERE key = ? AND deleted = 0", [oldKey])
         case (_, .drink):
             _ = try addDrink(entry, bottle, keepsZone: false)
@@ -198,8 +198,8 @@ struct JournalWriter {
         }
     }
 
-    /// Changes the drink of a record after a new reading. An unchanged wall-clock time keeps its instant and day.
-    private mutating func rewrite(
+    /// Changes the drink of a record after a new decoding. An unchanged wall-clock time keeps its instant and day.
+    private mutating func changeDrink(
         _ oldKey: String, _ entry: JournalEntry, at instant: Instant, _ zone: String, isMoved: Bool, _ bottle: Bottle
     ) throws {
         guard let old: Instant = try db.first("SELECT instant FROM drink WHERE key = ?", [oldKey]) else {
@@ -224,8 +224,8 @@ struct JournalWriter {
     /// Stores the drink of an entry whose verdict is a drink.
     /// - Returns: whether the drink is new.
     private mutating func addDrink(_ entry: JournalEntry, _ bottle: Bottle, keepsZone: Bool) throws -> Bool {
-        guard case .drink(let instant, let readIn) = entry.verdict else { return false }
-        let zone = keepsZone ? readIn : dayZone ?? readIn
+        guard case .drink(let instant, let entryZone) = entry.verdict else { return false }
+        let zone = keepsZone ? entryZone : dayZone ?? entryZone
         try insertDrink.run(
             Self.key(entry, bottle), instant, zone, try calendar(zone).day(of: instant), entry.amountMl, bottle.id,
             entry.received)
@@ -260,15 +260,15 @@ struct JournalWriter {
 
     /// Adds an entry from another store. An entry that this store already has keeps its dialect and amount.
     mutating func importEntry(_ wire: WireEntry) throws -> JournalOutcome {
-        var (entry, waitingName) = (wire.entry, nil as String?)
+        var (entry, undatedName) = (wire.entry, nil as String?)
         let localNames = try localNames(of: wire)
         for name in localNames {
             let bottle = try bottle(name)
             guard try datedID(entry, of: bottle.id) == nil else { return .duplicate }
-            if waitingName == nil, try undatedRow(bottle.id, entry.raw) != nil { waitingName = name }
+            if undatedName == nil, try undatedRow(bottle.id, entry.raw) != nil { undatedName = name }
         }
-        if waitingName != nil, case .quarantined = entry.verdict { return .waiting }
-        entry.bottle = waitingName ?? localNames[0]
+        if undatedName != nil, case .quarantined = entry.verdict { return .waiting }
+        entry.bottle = undatedName ?? localNames[0]
         let (outcome, hasAddedDrink) = try add(entry, keepsZone: true)
         // The user's version of an existing drink takes precedence.
         guard outcome.isNew, wire.isDeleted, hasAddedDrink else { return outcome }
