@@ -223,7 +223,7 @@ struct Restore: StoreCommand {
             try spool.commit()
         }
         let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path) {
-            guard try context.store.isUsed() else { return }
+            guard try context.store.hasRowsToReplace() else { return }
             try Confirmation.ask("Replace everything in \(context.path)?", isConfirmed: yes)
         }
         StoreLocation.report(removedSettings: removed)

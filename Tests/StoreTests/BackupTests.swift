@@ -60,7 +60,7 @@ import TrackerSupport
         try store.backUp(to: backup)
         let other = try TrackerStore(path: scratch.file("other.sqlite"))
         _ = try other.logDrink(ml: 1, try context())
-        #expect(try other.isUsed())
+        #expect(try other.hasRowsToReplace())
         try other.restore(from: backup, scratch: scratch.path)
         #expect(try dump(other) == dump(store), "seed \(seed)")
         #expect(try other.integrityProblems().isEmpty)
@@ -94,7 +94,7 @@ import TrackerSupport
     }
 
     @Test func `an invalid backup changes nothing`() throws {
-        #expect(try !store.isUsed())
+        #expect(try !store.hasRowsToReplace())
         _ = try store.logDrink(ml: 250, try context())
         let before = try dump(store)
         let intact = scratch.file("intact")

@@ -90,7 +90,7 @@ import TrackerCore
         let first = try deliver(other, "08:00")
         _ = try other.beginDelivery(berlin("11:00"))
         try other.backUp(to: folder.file("backup.sqlite"))
-        #expect(try store.lastProcessed("mqtt") == 0 && !store.isUsed())
+        #expect(try store.lastProcessed("mqtt") == 0 && !store.hasRowsToReplace())
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.path)
         #expect(
             try store.lastProcessed("mqtt") == first[0].position && store.deliveries(after: 0).map(\.decision) == first)

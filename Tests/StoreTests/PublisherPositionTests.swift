@@ -258,9 +258,9 @@ import TrackerCore
         for ml in 1...30 { _ = try other.logDrink(ml: ml, context()) }
         try other.backUp(to: folder.file("backup.sqlite"))
         let store = try TrackerStore(path: folder.file("store.sqlite"), hostZone: "UTC")
-        #expect(try !store.isUsed())
+        #expect(try !store.hasRowsToReplace())
         _ = try store.openPublisher("a") { "mine" }
-        #expect(try !store.isUsed())
+        #expect(try !store.hasRowsToReplace())
         try store.recordRetained(["t"], of: "a")
         for ml in 1...40 { _ = try store.logDrink(ml: ml, context()) }
         try store.confirmChanges(of: "a", through: 40)
@@ -302,7 +302,7 @@ import TrackerCore
         // The broker keeps the topic until it is cleared.
         let left = try #require(try store.staleTopics().first)
         #expect(left == StaleTopics(brokerAddress: "", id: "a", topics: ["t"]))
-        #expect(try !store.isUsed())
+        #expect(try !store.hasRowsToReplace())
         try store.delete(left)
         #expect(try store.staleTopics().isEmpty)
         #expect(try store.openPublisher("a") { "b" }.id == "b")

@@ -33,9 +33,9 @@ extension TrackerStore {
     }
 
     /// Whether the store has data that a restore would replace.
-    package func isUsed() throws -> Bool { try read(Self.isUsed) }
+    package func hasRowsToReplace() throws -> Bool { try read(Self.hasRowsToReplace) }
 
-    private static func isUsed(_ db: Database) throws -> Bool {
+    private static func hasRowsToReplace(_ db: Database) throws -> Bool {
         try Schema.tableNames.contains {
             guard Schema.restoreRules[$0] == .replaced else { return false }
             return try db.has("FROM main.\($0)")
@@ -59,7 +59,7 @@ extension TrackerStore {
     ) throws -> (kept: String?, removedSettings: [String]) {
         let copy = scratch + "/restored.sqlite"
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(copy + suffix) }
-        let removed = try Self.withBackupErrors(file) { try check(file, copy) }
+        let removed = try Self.convertingBackupErrors(file) { try copyAndCheck(file, to: copy) }
         try confirm()
         return try writeWithoutTransaction { db in
             try db.run("ATTACH ? AS backup", [copy])
@@ -71,7 +71,7 @@ extension TrackerStore {
             do {
                 try db.inTransaction(.immediate) {
                     // This process has the write lock, so the copy has exactly the replaced rows.
-                    if let now, try Self.isUsed(db), let name = StoreCopy.beforeRestore(of: path, at: now) {
+                    if let now, try Self.hasRowsToReplace(db), let name = StoreCopy.beforeRestore(of: path, at: now) {
                         try StoreCopy.write(path, to: name)
                         kept = name
                     }
@@ -87,7 +87,7 @@ extension TrackerStore {
     }
 
     /// Copies the backup, and converts and checks the copy. Returns the names of removed settings.
-    private func check(_ file: String, _ copy: String) throws -> [String] {
+    private func copyAndCheck(_ file: String, to copy: String) throws -> [String] {
         // The backup can be a store in use by another process.
         let source = try TrackerStore(path: file, for: .reading)
         guard source.fileState != .nothing else {
@@ -155,7 +155,7 @@ extension TrackerStore {
     }
 
     /// Runs `body` and converts its errors about the store to errors about the backup file.
-    private static func withBackupErrors<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
+    private static func convertingBackupErrors<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as StoreError {

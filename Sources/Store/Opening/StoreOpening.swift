@@ -22,7 +22,7 @@ enum StoreOpening {
                     path: file.name, configuration: writable(path: path, beforeStatement: beforeStatement))
                 // `DatabasePool` sets `synchronous` to NORMAL.
                 try database.writeWithoutTransaction(syncEachCommit)
-                let removed = try Schema.bringUpToDate(database, path: path) {
+                let removed = try Schema.createOrConvert(database, path: path) {
                     try StoreCopy.write(file.name, to: StoreCopy.beforeConversion(of: path))
                 }
                 return Opened(database: database, fileState: .store, removedSettings: removed)
@@ -38,8 +38,8 @@ enum StoreOpening {
         guard file.exists, !file.isEmpty || file.walBytes != nil else {
             return Opened(database: try inMemory(), fileState: .nothing)
         }
-        var firstProblem: (any Error)?
-        for mode in ReadMode.allCases where mode.fits(file) {
+        var firstError: (any Error)?
+        for mode in ReadMode.allCases where mode.canOpen(file) {
             do {
                 let database = try TrackerStore.convertingErrors(at: path) {
                     try retryingWhileBusy { try mode.open(file, path: path) }
@@ -49,10 +49,10 @@ enum StoreOpening {
                 where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
             {
                 // The next mode might work, for example without a WAL.
-                firstProblem = firstProblem ?? error
+                firstError = firstError ?? error
             }
         }
-        throw firstProblem
+        throw firstError
             ?? StoreError(
                 .readOnly, "The store cannot be read: SQLite cannot create its WAL next to it", at: path,
                 code: "logLeftBehind")
@@ -70,7 +70,7 @@ enum StoreOpening {
 
     static func inMemory() throws -> DatabaseQueue {
         let database = try DatabaseQueue(configuration: baseConfiguration())
-        try Schema.bringUpToDate(database, path: ":memory:")
+        try Schema.createOrConvert(database, path: ":memory:")
         return database
     }
 
@@ -83,7 +83,7 @@ enum StoreOpening {
         /// No file can be created next to the store, and the WAL is empty or missing.
         case immutable
 
-        func fits(_ file: StoreFile) -> Bool {
+        func canOpen(_ file: StoreFile) -> Bool {
             switch self {
             case .withWAL: file.walBytes != nil
             case .withoutWAL: file.walBytes == nil && file.canCreateWAL
@@ -113,7 +113,7 @@ enum StoreOpening {
         case .release09:
             let copy = try DatabaseQueue(configuration: baseConfiguration())
             try database.backup(to: copy)
-            let removed = try Schema.bringUpToDate(copy, path: path)
+            let removed = try Schema.createOrConvert(copy, path: path)
             return Opened(database: copy, fileState: .older, removedSettings: removed)
         }
     }

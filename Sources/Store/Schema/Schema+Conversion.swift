@@ -35,7 +35,7 @@ extension Schema {
 
     /// Converts a store of 0.9 in one transaction.
     /// - Returns: the names of the removed settings that the conversion deleted.
-    static func convert(_ database: any DatabaseWriter, path: String, keep: () throws -> Void) throws -> [String] {
+    static func convert(_ database: any DatabaseWriter, path: String, backUp: () throws -> Void) throws -> [String] {
         try database.writeWithoutTransaction { db in
             // SQLite ignores `foreign_keys` inside a transaction. `legacy_alter_table`: RENAME changes no other table.
             try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
@@ -44,7 +44,7 @@ extension Schema {
             try db.inTransaction(.immediate) {
                 // Another process might have converted the store before this one got the lock.
                 guard try state(db, path: path) == .release09 else { return .rollback }
-                try keep()
+                try backUp()
                 try replaceTables(db, path: path)
                 removed = try deleteRemovedFeatures(db)
                 try setVersion(db)

@@ -35,15 +35,15 @@ enum Schema {
     }
 
     /// Creates a store in an empty file, and converts a store of 0.9.
-    /// - Parameter keep: called with the write lock before a conversion, to copy the store of 0.9.
+    /// - Parameter backUp: called with the write lock before a conversion, to copy the store of 0.9.
     /// - Returns: the names of settings that the conversion deleted.
     @discardableResult
-    static func bringUpToDate(_ database: any DatabaseWriter, path: String, keep: () throws -> Void = {}) throws
+    static func createOrConvert(_ database: any DatabaseWriter, path: String, backUp: () throws -> Void = {}) throws
         -> [String]
     {
         switch try database.read({ try state($0, path: path, checksTables: false) }) {
         case .current: return []
-        case .release09: return try convert(database, path: path, keep: keep)
+        case .release09: return try convert(database, path: path, backUp: backUp)
         case .empty:
             do {
                 try migrator(path: path).migrate(database)
