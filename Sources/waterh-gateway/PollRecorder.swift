@@ -132,7 +132,7 @@ extension FailedPollFiles {
         // The new files can seem old, because the clock can have been wrong.
         let kept = Set(all(beside: store).map(\.id)).union([id])
         for name in try files.contentsOfDirectory(atPath: folder)
-        where isOurs(name) && !kept.contains(String(name.prefix { $0 != "." })) {
+        where isPollFile(name) && !kept.contains(String(name.prefix { $0 != "." })) {
             try files.removeItem(atPath: "\(folder)/\(name)")
         }
     }

@@ -36,13 +36,13 @@ package enum FailedPollFiles {
     package static func folder(beside store: String) -> String { store + "-polls" }
 
     /// Whether the file belongs to a kept poll: `20261123T180102003.btsnoop` or `.txt`.
-    package static func isOurs(_ name: String) -> Bool { name.wholeMatch(of: /\d+T\d+\.(?:btsnoop|txt)/) != nil }
+    package static func isPollFile(_ name: String) -> Bool { name.wholeMatch(of: /\d+T\d+\.(?:btsnoop|txt)/) != nil }
 
     /// All kept polls, newest first by modification time, because the host's clock can have been wrong.
     package static func all(beside store: String) -> [FailedPoll] {
         let (files, folder) = (FileManager.default, folder(beside: store))
         guard store.hasPrefix("/"), let names = try? files.contentsOfDirectory(atPath: folder) else { return [] }
-        let found = names.filter { isOurs($0) && $0.hasSuffix(".btsnoop") }.compactMap {
+        let found = names.filter { isPollFile($0) && $0.hasSuffix(".btsnoop") }.compactMap {
             name -> (written: Date, poll: FailedPoll)? in
             guard let attributes = try? files.attributesOfItem(atPath: "\(folder)/\(name)"),
                 attributes[.type] as? FileAttributeType == .typeRegular
@@ -59,7 +59,7 @@ package enum FailedPollFiles {
     }
 
     package static func capture(_ id: String, beside store: String) -> Data? {
-        guard store.hasPrefix("/"), isOurs("\(id).btsnoop") else { return nil }
+        guard store.hasPrefix("/"), isPollFile("\(id).btsnoop") else { return nil }
         return read("\(folder(beside: store))/\(id).btsnoop", upTo: captureBytes)
     }
 
@@ -72,7 +72,7 @@ package enum FailedPollFiles {
     static func remove(beside store: String) throws {
         let (files, folder) = (FileManager.default, folder(beside: store))
         guard store != ":memory:", let names = try? files.contentsOfDirectory(atPath: folder) else { return }
-        for name in names where isOurs(name) { try files.removeItem(atPath: folder + "/" + name) }
-        if names.allSatisfy(isOurs) { try files.removeItem(atPath: folder) }
+        for name in names where isPollFile(name) { try files.removeItem(atPath: folder + "/" + name) }
+        if names.allSatisfy(isPollFile) { try files.removeItem(atPath: folder) }
     }
 }

@@ -19,7 +19,7 @@ package final class ScratchFolder: Sendable {
         let parent =
             store.flatMap { $0 == ":memory:" ? nil : URL(fileURLWithPath: $0).deletingLastPathComponent().path }
             ?? FileManager.default.temporaryDirectory.path
-        Self.sweep(parent)
+        Self.removeAbandoned(in: parent)
         var name = Array("\(parent)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else {
             throw Self.failure("directory")
@@ -53,7 +53,7 @@ package final class ScratchFolder: Sendable {
     }
 
     /// Deletes the directories of killed processes of this user.
-    package static func sweep(_ parent: String = FileManager.default.temporaryDirectory.path) {
+    package static func removeAbandoned(in parent: String = FileManager.default.temporaryDirectory.path) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
         where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {
             var status = stat()

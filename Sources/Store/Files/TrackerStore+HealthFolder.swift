@@ -14,7 +14,7 @@ extension TrackerStore {
         defer { close(lock) }
         // Another process might have written the files before this one got the lock.
         guard try needsHealthFiles() else { return }
-        let files = HealthFile.both(beside: path)
+        let files = HealthFile.all(beside: path)
         let position = try readSeparately { db in
             for file in files { try file.replace(with: DrinkTable.exported(db)) }
             return try DrinkPositions.last(db)
@@ -27,7 +27,7 @@ extension TrackerStore {
     }
 
     private func needsHealthFiles() throws -> Bool {
-        let sizes = HealthFile.both(beside: path).map(\.size)
+        let sizes = HealthFile.all(beside: path).map(\.size)
         return try read { db in
             guard try SettingTable.settings(db).healthEnabled else { return false }
             let written = try HealthFile.counters.map { try Counter.value($0, db) }
@@ -45,7 +45,7 @@ extension TrackerStore {
         defer { if let lock { close(lock) } }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let states = StateFile.unfinishedFiles(StateFile.name(beside: path), in: folder).map { "\(folder)/\($0)" }
-        for file in HealthFile.both(beside: path).map(\.path) + [path + StateFile.suffix] + states {
+        for file in HealthFile.all(beside: path).map(\.path) + [path + StateFile.suffix] + states {
             var info = stat()
             // Files of other types do not belong to the store.
             guard lstat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT else {
@@ -70,7 +70,7 @@ private struct HealthFile {
     let format: HealthFiles.Format
     let path: String
 
-    static func both(beside store: String) -> [HealthFile] {
+    static func all(beside store: String) -> [HealthFile] {
         let name = URL(fileURLWithPath: store).lastPathComponent
         return [(HealthFiles.Format.appleHealth, "xml"), (.csv, "csv")].map { format, type in
             HealthFile(format: format, path: "\(folder(beside: store))/\(name)-drinks.\(type)")

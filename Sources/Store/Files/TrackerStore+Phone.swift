@@ -59,11 +59,11 @@ extension TrackerStore {
     // MARK: - Inbox files
 
     /// The size and modification time of an imported file in the inbox; `nil` if it was not imported.
-    package func inboxStamp(_ name: String) throws -> String? {
+    package func inboxSignature(_ name: String) throws -> String? {
         try first("SELECT signature FROM inbox_file WHERE name = ?", [name])
     }
 
-    /// Stores the marker of a file, and deletes those of missing files.
+    /// Stores the signature of a file, and deletes those of missing files.
     package func recordInboxFile(_ name: String, _ signature: String, present: Set<String>) throws {
         try write { db in
             for gone in try Set(String.fetchAll(db, sql: "SELECT name FROM inbox_file")).subtracting(present) {

@@ -84,7 +84,7 @@ extension TrackerAPI {
         }
         return try change {
             try store.removeWrittenFiles { try store.purge() }
-            ScratchFolder.sweep()
+            ScratchFolder.removeAbandoned()
             return PurgeReport(purged: true)
         }
     }
@@ -160,8 +160,8 @@ extension TrackerAPI {
                 continue
             }
             guard attributes.st_mode & S_IFMT == S_IFREG else { continue }
-            let version = "\(attributes.st_size) \(attributes.st_mtim.tv_sec).\(attributes.st_mtim.tv_nsec)"
-            guard try store.inboxStamp(name) != version else { continue }
+            let signature = "\(attributes.st_size) \(attributes.st_mtim.tv_sec).\(attributes.st_mtim.tv_nsec)"
+            guard try store.inboxSignature(name) != signature else { continue }
             do {
                 let report = try importDrinks { feed in try Self.read(path, feed) }
                 reports.append(
@@ -174,7 +174,7 @@ extension TrackerAPI {
                 continue
             }
             // A file that is still being written will change and be read again.
-            try store.recordInboxFile(name, version, present: Set(names))
+            try store.recordInboxFile(name, signature, present: Set(names))
             completed += 1
         }
         return reports
