@@ -10,8 +10,8 @@ extension TrackerStore {
     func importSamples(_ samples: [HealthSample], exportedAt: Instant? = nil, _ context: WriteContext) throws
         -> ImportOutcome
     {
-        try importSamples(context) { take in
-            try samples.forEach(take)
+        try importSamples(context) { add in
+            try samples.forEach(add)
             return exportedAt
         }
     }

@@ -37,10 +37,10 @@ extension TrackerStore {
     /// deleted. It also keeps its zone, day, source and original, if the file has them. Another program's sample is
     /// identified by start, value and source, or as a bottle's drink of the same minute and amount. A newer Apple
     /// Health export replaces an older one of the same source for its days. Corrected or deleted drinks do not change.
-    /// - Parameter produce: passes the samples, and returns the time of an Apple Health export, else `nil`. An error
-    ///   leaves the store unchanged. Samples first go to a temporary table, so that other writers do not wait.
+    /// - Parameter readSamples: passes the samples to `add`. Returns the time of an Apple Health export, else `nil`.
+    ///   An error changes nothing. Samples first go to a temporary table, so that other writers do not wait.
     package func importSamples(
-        _ context: WriteContext, _ produce: (_ take: (HealthSample) throws -> Void) throws -> Instant?
+        _ context: WriteContext, _ readSamples: (_ add: (HealthSample) throws -> Void) throws -> Instant?
     ) throws -> ImportOutcome {
         try writeSeparately { db in
             var outcome = ImportOutcome()
@@ -50,7 +50,7 @@ extension TrackerStore {
             var table = try ImportTable(db, excluded: settings.healthExcludedSources)
             var exportedAt: Instant?
             try db.inTransaction(.deferred) {
-                exportedAt = try produce { sample in
+                exportedAt = try readSamples { sample in
                     try Self.rejectFuture(sample, context)
                     if sample.ml > 0 { try table.add(sample) } else { outcome.empty += 1 }
                 }
@@ -142,17 +142,17 @@ private struct ImportTable {
 
     mutating func add(_ sample: HealthSample) throws {
         let key = sample.importKey
-        let isOurs = sample.uuid == key
+        let isExport = sample.uuid == key
         samples += 1
-        let hasRecord = isOurs && sample.bottle != nil && sample.raw != nil
+        let hasRecord = isExport && sample.bottle != nil && sample.raw != nil
         try insert.run(
-            key, isOurs ? nil : sample.uuid, sample.at, sample.ml, sample.zone, sample.day, sample.source?.rawValue,
-            isOurs ? sample.original : nil, isOurs ? nil : sample.sourceName ?? "", hasRecord ? sample.bottle : nil,
+            key, isExport ? nil : sample.uuid, sample.at, sample.ml, sample.zone, sample.day, sample.source?.rawValue,
+            isExport ? sample.original : nil, isExport ? nil : sample.sourceName ?? "", hasRecord ? sample.bottle : nil,
             hasRecord ? sample.raw.map { Data($0) } : nil)
     }
 
     /// Replaces a bottle's name by its first one, with which the keys of its drinks start.
-    private static func rename(_ db: Database) throws {
+    private static func useFirstNames(_ db: Database) throws {
         let names: [(String, String)] = try db.pairs(
             """
             SELECT n.name, b.origin FROM bottle_name AS n JOIN bottle AS b ON b.id = n.bottle
@@ -181,9 +181,9 @@ private struct ImportTable {
         }
         db.add(function: dayOf)
         defer { db.remove(function: dayOf) }
-        try Self.rename(db)
+        try Self.useFirstNames(db)
         try useLocalKeys(hostZone, context, db)
-        try mergeForeign(&outcome, exportedAt, context, calendar, db)
+        try mergeOtherPrograms(&outcome, exportedAt, context, calendar, db)
         try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL")
         // Samples that a phone returns are removed here and counted as known below.
         try TrackerStore.removeReturnedSamples(db)
@@ -293,7 +293,7 @@ private struct ImportTable {
     private static let (byExport, byBottle) = ("export", "bottle")
 
     /// Removes known samples of other programs, and updates the drinks of an older export of the same source.
-    private func mergeForeign(
+    private func mergeOtherPrograms(
         _ outcome: inout ImportOutcome, _ exportedAt: Instant?, _ context: WriteContext, _ calendar: DayCalendar,
         _ db: Database
     ) throws {

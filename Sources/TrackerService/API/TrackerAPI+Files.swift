@@ -30,15 +30,15 @@ extension TrackerAPI {
     {
         try change {
             var remarks: [String] = []
-            let outcome = try store.importSamples(context) { receive in
-                try withoutActuallyEscaping(receive) { receive in
+            let outcome = try store.importSamples(context) { add in
+                try withoutActuallyEscaping(add) { add in
                     let reader = HealthReader { sample in
                         // A record with wrong fields would replace a real drink of the bottle.
                         if let contradiction = sample.record(received: now, zone: zone.id)?.contradiction(now: now) {
                             throw HealthFileError(
                                 reason: "The record of \(sample.uuid ?? "") is not valid: \(contradiction).")
                         }
-                        try receive(sample)
+                        try add(sample)
                     }
                     try read { try reader.feed($0) }
                     try reader.finish()
