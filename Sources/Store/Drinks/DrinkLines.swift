@@ -50,8 +50,8 @@ extension TrackerStore {
 /// position of another store is detected. Positions stay below 2^52, which JavaScript represents exactly.
 enum DrinkPositions {
     /// The number of low bits, which count changes (up to 2^30).
-    private static let bits: Int64 = 30
-    private static let starts: Int64 = 1 << 22
+    private static let lowBits: Int64 = 30
+    private static let maxEpoch: Int64 = (1 << 22) - 1
 
     /// The position of a new drink, as an SQL expression. An INSERT with it needs no trigger; `advance` follows it.
     static let next = "(SELECT coalesce(max(last), 0) + 1 FROM drink_sequence)"
@@ -65,10 +65,10 @@ enum DrinkPositions {
     /// Initialises the positions of an empty table.
     static func initialise(_ db: Database) throws {
         try db.execute(
-            sql: "INSERT INTO drink_sequence (only, last) VALUES (1, (abs(random() % \(starts - 1)) + 1) << \(bits))")
+            sql: "INSERT INTO drink_sequence (only, last) VALUES (1, (abs(random() % \(maxEpoch)) + 1) << \(lowBits))")
     }
 
-    static func epoch(of position: Int64) -> Int64 { position >> bits }
+    static func epoch(of position: Int64) -> Int64 { position >> lowBits }
 
     /// Whether a reader can resume at this position; 0 is always valid.
     static func canResume(_ position: Int64, last: Int64) -> Bool {
