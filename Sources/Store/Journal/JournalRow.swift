@@ -30,7 +30,7 @@ package struct QuarantineCount: Hashable, Sendable, Decodable, FetchableRecord {
 }
 
 extension TrackerStore {
-    private static let rows = """
+    private static let select = """
         SELECT r.id, b.name AS bottle, raw, wall, amountMl, verdict, reason, received, reading,
             iif(reason IS 'hostClock', NULL, about) AS about, b.origin, b.id AS owner
         FROM bottle_record r JOIN bottle b ON b.id = r.bottle
@@ -38,7 +38,7 @@ extension TrackerStore {
 
     /// Quarantined records, oldest first.
     package func quarantinedRecords(limit: Int = -1) throws -> [JournalRow] {
-        try all("\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", [limit])
+        try all("\(Self.select) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", [limit])
     }
 
     /// The number of quarantined records by reason.
@@ -51,7 +51,7 @@ extension TrackerStore {
     }
 
     package func journalRecord(_ id: Int64) throws -> JournalRow? {
-        try first("\(Self.rows) WHERE r.id = ?", [id])
+        try first("\(Self.select) WHERE r.id = ?", [id])
     }
 
     /// The time of the last receipt by a trusted clock.
@@ -68,7 +68,7 @@ extension TrackerStore {
     package func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
         try Self.check(instant: instant, now: context.now, in: context.zone)
         return try write { db in
-            guard let row = try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]) else {
+            guard let row = try Row.fetchOne(db, sql: "\(Self.select) WHERE r.id = ?", arguments: [id]) else {
                 throw Refusal(
                     "noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": "r\(id)"])
             }

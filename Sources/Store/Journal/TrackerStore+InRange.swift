@@ -17,32 +17,32 @@ extension TrackerStore {
 
     package func inRangeBottles() throws -> InRangeBottles {
         try read { db in
-            var notes = InRangeBottles()
+            var bottles = InRangeBottles()
             for row in try Row.fetchAll(db, sql: "SELECT name, value FROM counter WHERE name LIKE 'inRange.%'") {
                 let name: String = try row.decode(forColumn: "name")
                 if name.hasPrefix(Self.since) {
-                    notes.since[String(name.dropFirst(Self.since.count))] = try row.decode(forColumn: "value")
+                    bottles.since[String(name.dropFirst(Self.since.count))] = try row.decode(forColumn: "value")
                 } else if name.hasPrefix(Self.hidden) {
-                    notes.hidden.insert(String(name.dropFirst(Self.hidden.count)))
+                    bottles.hidden.insert(String(name.dropFirst(Self.hidden.count)))
                 } else if name == Self.notified {
-                    notes.isNotified = true
+                    bottles.isNotified = true
                 }
             }
-            return notes
+            return bottles
         }
     }
 
     package func recordInRange(_ addresses: [String], at now: Instant) throws {
-        try recordOnce(addresses.map { Self.since + $0 }, Int(now.milliseconds))
+        try insertCounters(addresses.map { Self.since + $0 }, Int(now.milliseconds))
     }
 
-    package func hideInRange(_ address: String) throws { try recordOnce([Self.hidden + address], 1) }
+    package func hideInRange(_ address: String) throws { try insertCounters([Self.hidden + address], 1) }
 
-    package func recordInRangeNotified() throws { try recordOnce([Self.notified], 1) }
+    package func recordInRangeNotified() throws { try insertCounters([Self.notified], 1) }
 
     static func deleteInRange(_ db: Database) throws { try db.run("DELETE FROM counter WHERE name LIKE 'inRange.%'") }
 
-    private func recordOnce(_ names: [String], _ value: Int) throws {
+    private func insertCounters(_ names: [String], _ value: Int) throws {
         try write { db in
             for name in names {
                 try db.run("INSERT OR IGNORE INTO counter (name, value) VALUES (?, ?)", [name, value])
