@@ -15,12 +15,12 @@ struct StoreFile {
     let hasOtherHardLinks: Bool
 
     /// - Throws: `StoreError` for a path that cannot be a store, for example a directory, a pipe or a device.
-    init(_ given: String) throws {
+    init(_ unresolved: String) throws {
         func problem(_ what: String, code: String) -> StoreError {
-            StoreError(.cannotOpen, what, at: given.isEmpty ? "\"\"" : given, code: code)
+            StoreError(.cannotOpen, what, at: unresolved.isEmpty ? "\"\"" : unresolved, code: code)
         }
-        guard !given.isEmpty else { throw problem("The store's path is empty", code: "storeHasNoName") }
-        path = Self.target(of: given)
+        guard !unresolved.isEmpty else { throw problem("The store's path is empty", code: "storeHasNoName") }
+        path = Self.target(of: unresolved)
         var status = stat()
         guard stat(path, &status) == 0 else {
             switch errno {
@@ -45,7 +45,7 @@ struct StoreFile {
         }
         // SQLite treats a file of one byte as empty, but it is not a store.
         guard status.st_size != 1 else {
-            throw StoreError(.damaged, "The file is not a SQLite database", at: given, code: "notADatabase")
+            throw StoreError(.damaged, "The file is not a SQLite database", at: unresolved, code: "notADatabase")
         }
         (exists, isEmpty, hasOtherHardLinks) = (true, status.st_size == 0, status.st_nlink > 1)
         var log = stat()
@@ -57,7 +57,7 @@ struct StoreFile {
 
     /// Rejects a file with several names. SQLite derives the names of the WAL and the locks from the path, so two
     /// processes with two names of one file lose commits.
-    func rejectHardLinks(_ given: String) throws {
+    func rejectHardLinks(_ unresolved: String) throws {
         if exists, let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
             Self.isMounted(path, in: mounts)
         {
@@ -67,13 +67,13 @@ struct StoreFile {
                 The store's file is mounted without its directory: programs that use its other path would not find \
                 its WAL
                 """,
-                at: given, code: "isMounted")
+                at: unresolved, code: "isMounted")
         }
         guard hasOtherHardLinks else { return }
         throw StoreError(
             .cannotOpen,
             "The store's file has another name (a hard link): two programs that use different names would lose data",
-            at: given, code: "hasOtherNames")
+            at: unresolved, code: "hasOtherNames")
     }
 
     /// Whether a mount consists of this file only, for example a volume of a container.
