@@ -143,7 +143,7 @@ extension TrackerStore {
                             if let session = String.fromDatabaseValue(row["sessionId"] ?? .null) {
                                 sessions.insert(session)
                             }
-                            if entity == .logEntry { try countWater(id, context, db) }
+                            if entity == .logEntry { try recordSessionWater(id, context, db) }
                         } else {
                             outcome.unchanged += 1
                         }
@@ -152,7 +152,7 @@ extension TrackerStore {
                 } catch let error as InvalidRow {
                     outcome.reject(entity, id, error.reason)
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-                    outcome.reject(entity, id, Self.rule(brokenBy: error, entity))
+                    outcome.reject(entity, id, Self.reason(for: error, entity))
                 }
             }
             // Update the summaries of ended sessions with new entries.
@@ -163,7 +163,7 @@ extension TrackerStore {
         }
     }
 
-    private static func rule(brokenBy error: DatabaseError, _ entity: RemoteEntity) -> String {
+    private static func reason(for error: DatabaseError, _ entity: RemoteEntity) -> String {
         entity == .session && error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
             ? "another session is active" : "it violates a constraint of the store (\(error.message ?? "constraint"))"
     }
@@ -211,14 +211,14 @@ struct RemoteRow {
     let id: String
     let stamp: WriteStamp
     private let stored: Row?
-    private let arriving: [String: DatabaseValue]
+    private let values: [String: DatabaseValue]
     private let now: Instant
 
     /// The maximum lead of another device's clock, in seconds.
     static let maxLeadSeconds = RecordResolver.maxLeadSeconds
 
     init(_ row: [String: DatabaseValue], _ entity: RemoteEntity, now: Instant, _ db: Database) throws {
-        arriving = row
+        values = row
         self.now = now
         guard let id = String.fromDatabaseValue(row["id"] ?? .null), Self.isName(id) else {
             throw InvalidRow("its id must be a text of 1 to 200 printable characters")
@@ -301,7 +301,7 @@ struct RemoteRow {
 
     /// The new value of a column. If the key is absent, the stored value.
     private func value(_ column: String) -> DatabaseValue {
-        if let value = arriving[column] { return value }
+        if let value = values[column] { return value }
         guard let stored, stored.hasColumn(column) else { return .null }
         return stored[column]
     }

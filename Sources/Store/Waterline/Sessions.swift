@@ -136,8 +136,8 @@ enum SessionTable {
         try db.first("SELECT * FROM session WHERE id = ?", [id])
     }
 
-    /// Updates a session and queues it for the server.
-    static func save(_ session: WaterlineSession, _ settings: SessionRules?, _ context: WriteContext, _ db: Database)
+    /// Updates a session and queues it for the server. Stored rules stay if `rules` is `nil`.
+    static func save(_ session: WaterlineSession, _ rules: SessionRules?, _ context: WriteContext, _ db: Database)
         throws
     {
         let device = try ProfileTable.findOrCreate(db, context).deviceID
@@ -151,20 +151,16 @@ enum SessionTable {
             [
                 "start": session.startTime, "end": session.endTime, "active": session.isActive,
                 "sealed": session.sealed, "ruleN": session.ruleN,
-                "mode": settings?.bottleWater.rawValue, "oz": settings?.waterOz, "threshold": settings?.threshold,
+                "mode": rules?.bottleWater.rawValue, "oz": rules?.waterOz, "threshold": rules?.threshold,
                 "summary": try session.computedSummary?.json, "now": context.now, "device": device, "id": session.id,
             ])
         try OutboxWriter.enqueue(.session, session.id, at: context.now, db)
     }
 
     static func loggedEntries(_ id: String, _ db: Database) throws -> [LogEntry] {
-        try db.all("\(LogTable.rows) WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq", [id])
+        try db.all("\(LogTable.select) WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq", [id])
     }
-}
 
-extension WaterlineSession: FetchableRecord {}
-
-extension SessionTable {
     /// The bottle's drinks from the session's start to its end, or to now.
     static func sips(of session: WaterlineSession, at now: Instant, _ db: Database) throws -> [Sip] {
         try DrinkTable.drinks(from: session.startTime, through: session.endTime ?? now, db)
@@ -176,6 +172,8 @@ extension SessionTable {
         try String.fetchSet(db, sql: "SELECT id FROM excluded_log WHERE sessionId = ?", arguments: [id])
     }
 }
+
+extension WaterlineSession: FetchableRecord {}
 
 /// The settings for a session's derived waters and warning: the current ones while it is active, fixed at its end.
 struct SessionRules {
@@ -205,7 +203,7 @@ extension LogEntry: FetchableRecord {}
 
 enum LogTable {
     /// The SELECT and FROM clauses of a query for entries.
-    static let rows = "SELECT *, type AS kind FROM log_entry"
+    static let select = "SELECT *, type AS kind FROM log_entry"
 
     static func insert(_ log: LogEntry, _ deviceID: String, _ db: Database) throws -> Int64 {
         try db.run(
@@ -222,11 +220,11 @@ enum LogTable {
 
     static func find(_ name: String, _ db: Database) throws -> LogEntry? {
         let number = (name.first == "w" ? Int64(name.dropFirst()) : nil) ?? -1
-        return try db.first("\(rows) WHERE deleted = 0 AND (id = ? OR seq = ?)", [name, number])
+        return try db.first("\(select) WHERE deleted = 0 AND (id = ? OR seq = ?)", [name, number])
     }
 
     static func log(_ seq: some BinaryInteger, _ db: Database) throws -> LogEntry {
-        guard let log: LogEntry = try db.first("\(rows) WHERE seq = ?", [Int64(seq)]) else {
+        guard let log: LogEntry = try db.first("\(select) WHERE seq = ?", [Int64(seq)]) else {
             preconditionFailure("entry \(seq) is missing, although this transaction wrote it")
         }
         return log

@@ -110,7 +110,7 @@ extension TrackerStore {
     /// Queues a changed entry for the server, and updates the drink of the day and the session's summary.
     func propagateChange(_ id: String, _ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
         try OutboxWriter.enqueue(.logEntry, id, at: context.now, db)
-        try countWater(id, context, db)
+        try recordSessionWater(id, context, db)
         try summarise(session, context, db)
     }
 
@@ -119,8 +119,8 @@ extension TrackerStore {
     /// The drink follows changes of its entry, even after a change of the setting, until the user corrects or deletes
     /// the drink. Deleting the entry deletes the drink with its corrections; restoring the entry restores it
     /// (`deletedWith`). Derived waters are not added, because the bottle's drinks count.
-    func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
-        let row = try Row.fetchOne(db, sql: "\(LogTable.rows) WHERE id = ?", arguments: [id])
+    func recordSessionWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
+        let row = try Row.fetchOne(db, sql: "\(LogTable.select) WHERE id = ?", arguments: [id])
         let settings = try SettingTable.settings(db)
         guard let row,
             let drink = try LogEntry(row: row).hydrationDrink(
