@@ -11,7 +11,7 @@ import TrackerCore
 
 /// Copies the files before every SQL statement: the state after SIGKILL. The copy must show the state before or after
 /// the write.
-@Suite final class PlugTests: ScratchFixture {
+@Suite final class CrashTests: ScratchFixture {
     /// A named write.
     struct Step: CustomTestStringConvertible {
         var testDescription: String
