@@ -59,7 +59,7 @@ import TrackerSupport
     @Test func `health files written by several processes have each drink once`() throws {
         let (path, now) = (scratch.store, now)
         try store.changeSettings([("health.enabled", "true")], now)
-        let troubles = Mutex<[String]>([])
+        let errors = Mutex<[String]>([])
         DispatchQueue.concurrentPerform(iterations: 6) { number in
             do {
                 let store = try TrackerStore(path: path)
@@ -68,10 +68,10 @@ import TrackerSupport
                     try store.updateHealthFiles()
                 }
             } catch {
-                troubles.withLock { $0.append(FileErrorText.text(error)) }
+                errors.withLock { $0.append(FileErrorText.text(error)) }
             }
         }
-        #expect(troubles.withLock(\.self).isEmpty)
+        #expect(errors.withLock(\.self).isEmpty)
         let stored = try store.allDrinks().map(\.key).sorted()
         #expect(stored.count == 150)
         for name in ["waterh.sqlite-drinks.xml", "waterh.sqlite-drinks.csv"] {
@@ -84,9 +84,9 @@ import TrackerSupport
         try store.changeSettings([("health.enabled", "true")], now)
         try Data().write(to: scratch.url("health"))
         _ = try store.logDrink(ml: 100, now)
-        let troubles = store.afterCommit(now)
+        let errors = store.afterCommit(now)
         #expect(
-            troubles == [
+            errors == [
                 """
                 Writing the health files failed (the store is not affected): Not a directory, at \
                 \(scratch.path)/health

@@ -112,7 +112,7 @@ import TrackerSupport
             #expect(throws: StoreError.self, "\(name)") { try store.restore(from: file.path, scratch: scratch.path) }
             #expect(try Data(contentsOf: file) == data, "the file is only read")
         }
-        try scratch.raw(intact) {
+        try scratch.withDatabase(intact) {
             try $0.execute(sql: "CREATE TRIGGER evil AFTER INSERT ON drink BEGIN DELETE FROM drink; END")
         }
         for file in [intact, scratch.file("nowhere")] {

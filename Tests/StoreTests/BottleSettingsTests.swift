@@ -56,7 +56,7 @@ import TrackerCore
 
     @Test func `an invalid value of a bottle falls back to the store's setting`() throws {
         try store.changeSettings([("bottle.maxRecordAgeDays", "30")], ofBottle: "A4:C1:38:00:00:01")
-        try scratch.raw { try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'") }
+        try scratch.withDatabase { try $0.execute(sql: "UPDATE bottle_setting SET value = '9223372036854775808'") }
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 180)
     }
 }

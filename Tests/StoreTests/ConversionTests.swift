@@ -17,7 +17,7 @@ import TrackerCore
     }
 
     private func version(_ path: String? = nil) throws -> Int? {
-        try scratch.raw(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+        try scratch.withDatabase(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
     }
 
     /// The rows of all tables, with the columns that both versions have, by their current names.
@@ -77,7 +77,7 @@ import TrackerCore
     }
 
     @Test func `a conversion keeps all rows and the schema is that of a new store`() throws {
-        let before = try scratch.raw(nil, rows)
+        let before = try scratch.withDatabase(nil, rows)
         let store = try TrackerStore(path: scratch.store)
         #expect(store.fileState == .store && store.removedSettings == removed)
         try expectNoLoss(store, since: before)
@@ -96,7 +96,7 @@ import TrackerCore
 
         // The copy is a store of 0.9 with owner-only permissions.
         let copy = StoreCopy.beforeConversion(of: scratch.store)
-        #expect(try version(copy) == Schema.release09 && scratch.raw(copy, rows) == before)
+        #expect(try version(copy) == Schema.release09 && scratch.withDatabase(copy, rows) == before)
         let mode = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         try store.removeWrittenFiles()
@@ -105,7 +105,7 @@ import TrackerCore
 
     @Test func `records of 0.9 are known after a conversion`() throws {
         let store = try TrackerStore(path: scratch.store)
-        let entries = try scratch.raw { db in
+        let entries = try scratch.withDatabase { db in
             try Row.fetchAll(
                 db,
                 sql: """
@@ -129,7 +129,7 @@ import TrackerCore
     }
 
     @Test func `a reader converts a copy in memory and leaves the file unchanged`() throws {
-        let before = try scratch.raw(nil, rows)
+        let before = try scratch.withDatabase(nil, rows)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         let store = try TrackerStore(path: scratch.store, for: .reading)
         #expect(store.fileState == .older)
@@ -140,7 +140,7 @@ import TrackerCore
     }
 
     @Test func `a backup of 0.9 is converted when it is restored`() throws {
-        let before = try scratch.raw(nil, rows)
+        let before = try scratch.withDatabase(nil, rows)
         let other = try TrackerStore(path: scratch.store + "-other")
         #expect(try other.restore(from: scratch.store, scratch: scratch.path).removedSettings == removed)
         #expect(try version() == Schema.release09)
@@ -174,7 +174,7 @@ import TrackerCore
             let left = try #require(try version(copy))
             #expect([Schema.release09, Schema.version].contains(left))
             let sum = "SELECT sum(ml) FROM drink WHERE deleted = 0"
-            #expect(try scratch.raw(copy) { try Int.fetchOne($0, sql: sum) } == 1_053_616)
+            #expect(try scratch.withDatabase(copy) { try Int.fetchOne($0, sql: sum) } == 1_053_616)
         }
         for copy in found.suffix(2) {
             #expect(try TrackerStore(path: copy).allDrinks().count == 3964)
@@ -205,18 +205,18 @@ import TrackerCore
         "CREATE TABLE grdb_migrations (identifier TEXT)",
     ])
     func `a damaged store of 0.9 is rejected and stays unchanged`(_ sql: String) throws {
-        try scratch.raw { try $0.execute(sql: sql) }
+        try scratch.withDatabase { try $0.execute(sql: sql) }
         for purpose in [TrackerStore.Access.writing, .reading] {
             let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
             #expect(error?.code == "schemaIsWrong", "\(String(describing: error))")
         }
         #expect(try version() == Schema.release09)
-        let sum = try scratch.raw { try Int.fetchOne($0, sql: "SELECT sum(ml) FROM drink WHERE deleted = 0") }
+        let sum = try scratch.withDatabase { try Int.fetchOne($0, sql: "SELECT sum(ml) FROM drink WHERE deleted = 0") }
         #expect(sum == 1_053_616)
     }
 
     @Test func `a store of an unreleased version is rejected`() throws {
-        try scratch.raw { try $0.execute(sql: "PRAGMA user_version = 29") }
+        try scratch.withDatabase { try $0.execute(sql: "PRAGMA user_version = 29") }
         for purpose in [TrackerStore.Access.writing, .reading] {
             let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
             #expect(error?.code == "schemaIsTooOld" && error?.what.contains("update it with 0.9 first") == true)
@@ -226,7 +226,7 @@ import TrackerCore
 
     @Test func `a broker's password is not kept with its address`() throws {
         let broker = #"{"password":"secret","url":"mqtt://h:1883"}"#
-        try scratch.raw { db in
+        try scratch.withDatabase { db in
             try db.execute(
                 sql: """
                     INSERT INTO outlet (name, id, position, place) VALUES ('mqtt', 'm', 0, :broker);
@@ -245,7 +245,7 @@ import TrackerCore
     }
 
     @Test func `publishers of removed features keep no changes`() throws {
-        try scratch.raw { db in
+        try scratch.withDatabase { db in
             try db.execute(
                 sql: """
                     INSERT INTO outlet (name, id, position, peer) VALUES ('fleet', 'f', 0, 'p');

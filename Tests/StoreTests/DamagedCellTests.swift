@@ -29,7 +29,7 @@ import TrackerCore
             try store.evaluate(now)
             _ = try store.openPublisher("mqtt", includesStored: true) { "one" }
         }
-        return try scratch.raw { db in
+        return try scratch.withDatabase { db in
             let names = try String.fetchAll(
                 db,
                 sql:
@@ -99,7 +99,7 @@ import TrackerCore
             try? FileManager.default.removeItem(atPath: scratch.path)
             try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
             try complete.write(to: URL(fileURLWithPath: scratch.store))
-            try scratch.raw { db in
+            try scratch.withDatabase { db in
                 try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
                 try? db.execute(sql: "UPDATE OR IGNORE \(table) SET \(column) = \(value)")
             }

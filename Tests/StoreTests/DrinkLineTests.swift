@@ -54,7 +54,7 @@ import TrackerCore
         _ = try store.logDrink(ml: 200, context)
         _ = try store.append([entry(second: 2), entry(second: 3)])
         _ = try store.editDrink("d1", ml: 110, context)
-        let rows = try scratch.raw {
+        let rows = try scratch.withDatabase {
             try Row.fetchAll($0, sql: "SELECT firstPosition, position FROM drink ORDER BY id").map {
                 [$0["firstPosition"], $0["position"]] as [Int64]
             }

@@ -21,7 +21,7 @@ import TrackerCore
             _ = try store.addToken("t", label: "l", try context("2026-02-02T22:30:00Z"))
             try store.evaluate(try context("2026-02-02T22:41:00Z"))
         }
-        try scratch.raw { try $0.execute(sql: sql) }
+        try scratch.withDatabase { try $0.execute(sql: sql) }
         return try TrackerStore(path: scratch.store)
     }
 

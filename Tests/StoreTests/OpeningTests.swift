@@ -86,7 +86,7 @@ import TrackerCore
     }
 
     @Test func `a database of another program is rejected and not changed`() throws {
-        try scratch.raw {
+        try scratch.withDatabase {
             try $0.execute(sql: "CREATE TABLE drink (key TEXT); INSERT INTO drink VALUES ('theirs')")
         }
         let before = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
@@ -97,10 +97,10 @@ import TrackerCore
     @Test func `a store of a newer version is rejected and not changed`() throws {
         _ = try TrackerStore(path: scratch.store).append([entry()])
         let version = Schema.version
-        try scratch.raw { try $0.execute(sql: "PRAGMA user_version = \(version + 1)") }
+        try scratch.withDatabase { try $0.execute(sql: "PRAGMA user_version = \(version + 1)") }
         let error = try #require(failure())
         #expect(error.kind == .newer && error.what.contains("\(version + 1)"))
-        try scratch.raw { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+        try scratch.withDatabase { try $0.execute(sql: "PRAGMA user_version = \(version)") }
         #expect(try TrackerStore(path: scratch.store).append([entry()]) == [.duplicate])
     }
 
@@ -135,7 +135,7 @@ import TrackerCore
             let store = try TrackerStore(path: scratch.store)
             for minute in 0..<60 { _ = try store.append((0..<40).map { entry(minute: minute, second: $0) }) }
         }
-        try scratch.raw { _ = try $0.checkpoint(.truncate) }
+        try scratch.withDatabase { _ = try $0.checkpoint(.truncate) }
         let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         let cuts =
             [0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 1023] + Array(stride(from: 2048, to: complete.count, by: 2048))
@@ -213,7 +213,7 @@ import TrackerCore
     /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.
     @Test(arguments: [false, true]) func `a file that is not a store keeps its permissions`(isDatabase: Bool) throws {
         if isDatabase {
-            try scratch.raw { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+            try scratch.withDatabase { try $0.execute(sql: "CREATE TABLE theirs (x)") }
         } else {
             try Data("root:x:0:0::/root:/bin/sh\n".utf8).write(to: URL(fileURLWithPath: scratch.store))
         }
@@ -229,7 +229,7 @@ import TrackerCore
     ])
     func `a store with unexpected tables is reported as damaged`(_ sql: String) throws {
         _ = try TrackerStore(path: scratch.store).append([entry()])
-        try scratch.raw { try $0.execute(sql: sql) }
+        try scratch.withDatabase { try $0.execute(sql: sql) }
         for purpose in [TrackerStore.Access.writing, .reading] {
             let error = try #require(throws: StoreError.self) {
                 _ = try TrackerStore(path: scratch.store, for: purpose)
@@ -248,7 +248,7 @@ import TrackerCore
             let store = try TrackerStore(path: scratch.store)
             _ = try store.append((0..<59).map { entry(second: $0) })
         }
-        try scratch.raw { _ = try $0.checkpoint(.truncate) }
+        try scratch.withDatabase { _ = try $0.checkpoint(.truncate) }
         let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
         var random = SeededGenerator(seed: 5)
         for round in 0..<60 {
@@ -291,7 +291,7 @@ import TrackerCore
 
     @Test func `a read-only file is reported`() throws {
         _ = try TrackerStore(path: scratch.store).append([entry()])
-        try scratch.raw { _ = try $0.checkpoint(.truncate) }
+        try scratch.withDatabase { _ = try $0.checkpoint(.truncate) }
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scratch.store)
         guard access(scratch.store, W_OK) != 0 else {
             print("skipped: this user may write read-only files (root)")

@@ -137,7 +137,7 @@ import TrackerCore
     }
 
     @Test func `an error of a notification channel belongs to its settings`() throws {
-        func troubles() throws -> [PublisherError] { try store.publisherErrors() }
+        func errors() throws -> [PublisherError] { try store.publisherErrors() }
         try store.recordProblem("away", of: "ntfy", with: "a", at: now)
         let version = try store.dataVersion()
         try store.recordProblem("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
@@ -145,22 +145,22 @@ import TrackerCore
         try store.recordProblem(
             String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
         #expect(
-            try troubles() == [
+            try errors() == [
                 PublisherError(publisher: "ntfy", message: String(repeating: "x", count: 2000), since: now)
             ])
         // With other settings it counts as another failure.
         try store.clearProblem(of: "ntfy", unlessWith: "a")
         try store.recordProblem("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
         #expect(
-            try troubles() == [PublisherError(publisher: "ntfy", message: "away", since: now.advanced(seconds: 90))])
+            try errors() == [PublisherError(publisher: "ntfy", message: "away", since: now.advanced(seconds: 90))])
         // An entry of an earlier version for a removed channel.
         try store.recordProblem("gone", of: "push-1", with: "", at: now)
-        #expect(try troubles().map(\.publisher) == ["ntfy"])
+        #expect(try errors().map(\.publisher) == ["ntfy"])
         try store.clearProblem(of: "ntfy", unlessWith: "a")
-        #expect(try troubles().isEmpty)
+        #expect(try errors().isEmpty)
         try store.recordProblem("away", of: "webhook", with: "", at: now)
         try store.clearProblem(of: "webhook")
-        #expect(try troubles().isEmpty)
+        #expect(try errors().isEmpty)
     }
 
     @Test func `changes are not recorded without a publisher`() throws {

@@ -24,8 +24,8 @@ extension TemporaryFolder {
     /// The path of a store in this folder.
     var store: String { file("waterh.sqlite") }
 
-    /// Uses a file of a store as another program does.
-    func raw<T>(_ path: String? = nil, _ body: (Database) throws -> T) throws -> T {
+    /// Opens a store with GRDB only, as another program does.
+    func withDatabase<T>(_ path: String? = nil, _ body: (Database) throws -> T) throws -> T {
         let database = try DatabaseQueue(path: path ?? store)
         defer { try? database.close() }
         return try database.writeWithoutTransaction(body)

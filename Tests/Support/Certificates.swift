@@ -9,10 +9,10 @@ package final class Certificates: Sendable {
             openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem
             openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout other.key -out other.pem
             printf 'subjectAltName=DNS:localhost' > names
-            for who in server client; do
-                openssl req -newkey rsa:2048 -nodes -subj /CN=$who -keyout $who.key -out $who.csr
-                openssl x509 -req -days 2 -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out \
-            $who.pem
+            for name in server client; do
+                openssl req -newkey rsa:2048 -nodes -subj /CN=$name -keyout $name.key -out $name.csr
+                openssl x509 -req -days 2 -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out \
+            $name.pem
             done
             """
         let result = try await Program(path: "/bin/sh").run(["-c", script], directory: folder.path)

@@ -37,10 +37,10 @@ package final class Inbox<Event: Sendable>: Sendable {
 
     package func waitUntilFinished() async throws { try await wait(for: "the end") { $0.isFinished ? () : nil } }
 
-    private func wait<Result: Sendable>(for what: String, _ take: (inout State) -> Result?) async throws -> Result {
+    private func wait<Result: Sendable>(for what: String, _ find: (inout State) -> Result?) async throws -> Result {
         let deadline = ContinuousClock.now + limit
         while true {
-            let (result, isFinished) = state.withLock { (take(&$0), $0.isFinished) }
+            let (result, isFinished) = state.withLock { (find(&$0), $0.isFinished) }
             if let result { return result }
             guard !isFinished, ContinuousClock.now < deadline else {
                 throw Missing(what: what, all: all.map { "\($0)" })
