@@ -178,7 +178,7 @@ import Testing
         /// first one on the phone.
         func atPhone() throws -> (received: [ReceivedNotification], repeated: Int) {
             var (all, keys, repeated): ([ReceivedNotification], Set<String>, Int) = ([], [], 0)
-            for message in try phone.seen().filter({ $0.method == "POST" }).map(\.json) {
+            for message in try phone.requests().filter({ $0.method == "POST" }).map(\.json) {
                 let received = ReceivedNotification(message, id: "sequence_id", body: "message")
                 let key = (message["actions"] as? [[String: Any]])?.first?["body"] as? String
                 if received.isSessionStatus { continue }
@@ -204,7 +204,7 @@ import Testing
         }
 
         func atHook() throws -> [ReceivedNotification] {
-            try hook.seen().map { ReceivedNotification(json($0.body)["data"] as? [String: Any] ?? [:]) }
+            try hook.requests().map { ReceivedNotification(json($0.body)["data"] as? [String: Any] ?? [:]) }
                 .filter { !$0.isSessionStatus }
         }
 

@@ -36,7 +36,7 @@ import Testing
     @Test func `a reminder reaches ntfy, and its button logs a drink`() async throws {
         let ntfy = try await NtfyService()
         var service = try ntfy.serve()
-        let request = try #require(try await ntfy.peer.seen(1).first)
+        let request = try #require(try await ntfy.peer.requests(1).first)
         #expect(
             request.json["title"] as? String == "Hydration Reminder"
                 && request.headers["authorization"] == "Bearer tk_s3cret")
@@ -61,7 +61,7 @@ import Testing
         #expect(try await pressButton(body) == #"{"done":false}"#)
         #expect(try await pressButton(body.replacing(/"key":"./, with: "\"key\":\"z")).contains("noSuchNotification"))
         #expect(try await ntfy.status().contains("250 ml"))
-        #expect(try await ntfy.peer.seen(1).count == 1)
+        #expect(try await ntfy.peer.requests(1).count == 1)
         let end = try await service.stop()
         #expect(end.exitCode == 0, "\(end.error)")
     }

@@ -30,7 +30,7 @@ import TrackerSupport
     }
 
     private func ids(_ peer: WebPeer) throws -> [String] {
-        try peer.seen().compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
+        try peer.requests().compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
     }
 
     @Test func `a webhook receives earlier notifications in order, once`() async throws {
@@ -51,7 +51,7 @@ import TrackerSupport
         // A webhook gets all of them, also days later.
         try turn(rig, 8 + 72)
         rig.start()
-        let seen = try await peer.seen(3)
+        let seen = try await peer.requests(3)
         #expect(try ids(peer) == sent.map(\.notificationId))
         #expect(seen.map { $0.json["timestamp"] as? String } == sent.map { $0.decidedAt?.description })
         // The delivery is listed.
@@ -84,7 +84,8 @@ import TrackerSupport
         rig.start()
         #expect(await rig.delivers(notice(9, .goal, "Goal", "reached")))
         let last = try #require(try rig.store.deliveries(after: 0).last?.decision)
-        #expect(try peer.seen().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"])
+        #expect(
+            try peer.requests().map { $0.json["message"] as? String } == (count == 1 ? [last.body] : []) + ["reached"])
         await rig.stop()
     }
 

@@ -9,7 +9,7 @@ import TrackerService
 @testable import Notifications
 
 @Suite struct NotificationSenderTests {
-    private func titles(_ seen: [WebPeer.Seen]) -> [String] {
+    private func titles(_ seen: [WebPeer.Request]) -> [String] {
         seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" }
     }
 
@@ -21,8 +21,8 @@ import TrackerService
         }
         // Offered again by a process that does not have the delivery.
         #expect(await rig.delivers(notice(2, .pace, "T", "other words")))
-        #expect(titles(try peer.seen()) == ["body 1", "body 2", "body 3"])
-        #expect(try peer.seen().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
+        #expect(titles(try peer.requests()) == ["body 1", "body 2", "body 3"])
+        #expect(try peer.requests().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
         #expect(rig.events == ["Notifications go to ntfy at \(peer.url), with a token."])
         await rig.stop()
     }
@@ -38,10 +38,10 @@ import TrackerService
         try peer.rule("{}")
         let second = try PhoneRig.ntfy(peer, store: first.store)
         second.start()
-        let seen = try await peer.seen(3)
+        let seen = try await peer.requests(3)
         #expect(await second.delivers(notice(1)))
         #expect(await second.delivers(notice(2, .goal, "Goal", "reached")))
-        #expect(try peer.seen().count == seen.count && titles(seen).suffix(1) == ["reached"])
+        #expect(try peer.requests().count == seen.count && titles(seen).suffix(1) == ["reached"])
         await second.stop()
     }
 
@@ -65,13 +65,13 @@ import TrackerService
                 taken.insert(try await sqlite(store.path, "SELECT claimedAt FROM claim"))
                 return taken.count > 2
             }, "\(rig.events)")
-        #expect(try peer.seen().count == 1)
+        #expect(try peer.requests().count == 1)
         try await sqlite(store.path, "DROP TRIGGER full")
         #expect(
             await eventually { (try? store.queuedState(notice(1).notificationId, at: "webhook")) == .sent },
             "\(rig.events)")
         await rig.stop()
-        #expect(try peer.seen().count == 1)
+        #expect(try peer.requests().count == 1)
     }
 
     static let bad: [(String, String)] = [
@@ -92,16 +92,16 @@ import TrackerService
             #expect(await rig.sink.deliver(notice(1)) == false)
             #expect(ContinuousClock.now - began < NotificationSender.deliveryWait * 4)
             #expect(await rig.fails(word), "\(rig.events)")
-            let tries = try peer.seen().count
-            _ = try await peer.seen(tries + 1)
+            let tries = try peer.requests().count
+            _ = try await peer.requests(tries + 1)
             try peer.rule("{}")
             #expect(await rig.logs("ntfy continues."), "\(rig.events)")
             #expect(rig.problems.count == 1, "\(rig.problems)")
             // It was delivered later: the reminder check runs again and gets the delivery.
             #expect(await eventually { rig.lateCount.withLock { $0 } > 0 })
-            let count = try peer.seen().count
+            let count = try peer.requests().count
             #expect(await rig.delivers(notice(1)))
-            #expect(try peer.seen().count == count)
+            #expect(try peer.requests().count == count)
             await rig.stop()
         }
     }
@@ -110,7 +110,7 @@ import TrackerService
         let (peer, rig) = try await PhoneRig.started(
             rule: #"{"status": 429, "headers": {"Retry-After": "3"}}"#, once: true)
         _ = await rig.sink.deliver(notice(1))
-        let seen = try await peer.seen(2)
+        let seen = try await peer.requests(2)
         #expect(seen.count == 2 && seen[1].at - seen[0].at >= 2.9, "\(seen.map(\.at))")
         // During the back-off no caller waits for it.
         try peer.rule(#"{"status": 503, "headers": {"Retry-After": "600"}}"#)
@@ -127,7 +127,7 @@ import TrackerService
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(await rig.sink.deliver(notice(1)) == false)
         #expect(await rig.delivers(notice(2)))
-        #expect(try peer.seen().count == 2)
+        #expect(try peer.requests().count == 2)
         #expect(rig.dropped.count == 1)
         await rig.stop()
     }
@@ -144,9 +144,9 @@ import TrackerService
         rig.skew.withLock { $0 = 7 * 86_400 }
         rig.start()
         try peer.rule("{}")
-        let before = try peer.seen().count
+        let before = try peer.requests().count
         #expect(await eventually { await rig.sink.deliver(notice(6, .recovery, "T", "new")) }, "\(rig.events)")
-        #expect(titles(Array(try peer.seen().dropFirst(before))) == ["new"])
+        #expect(titles(Array(try peer.requests().dropFirst(before))) == ["new"])
         let dropped = rig.dropped
         #expect(dropped.count == 2 && dropped.allSatisfy { $0.contains("15 minutes") }, "\(dropped)")
         await rig.stop()
@@ -162,9 +162,9 @@ import TrackerService
         rig.skew.withLock { $0 = skew }
         try peer.rule("{}")
         #expect(await eventually { rig.lateCount.withLock { $0 } == 1 }, "\(rig.events)")
-        let count = try peer.seen().count
+        let count = try peer.requests().count
         for number in 1...2 { #expect(await rig.delivers(notice(number))) }
-        #expect(try peer.seen().count == count)
+        #expect(try peer.requests().count == count)
         await rig.stop()
     }
 
@@ -176,7 +176,7 @@ import TrackerService
         await rig.sink.close(id: "hydration-reminder")
         try peer.rule("{}")
         #expect(try rig.store.queuedState(notice(2).notificationId, at: "ntfy") == .dropped)
-        #expect(try peer.seen().allSatisfy { $0.method == "POST" })
+        #expect(try peer.requests().allSatisfy { $0.method == "POST" })
         await rig.stop()
     }
 
@@ -229,7 +229,7 @@ import TrackerService
         #expect(await rig.sink.deliver(reminder) == false)
         rig.shares.withLock { $0 = true }
         #expect(await rig.delivers(reminder))
-        #expect(titles(try peer.seen()) == ["Time for water"])
+        #expect(titles(try peer.requests()) == ["Time for water"])
         await rig.stop()
     }
 
@@ -246,7 +246,7 @@ import TrackerService
         #expect(await rig.sink.canShow() == false)
         _ = try rig.tracker().set([("ntfy.tokenFile", "unset"), ("ntfy.token", "A1")])
         #expect(await rig.delivers(notice(1)))
-        #expect(try peer.seen().first?.headers["authorization"] == "Bearer A1")
+        #expect(try peer.requests().first?.headers["authorization"] == "Bearer A1")
         _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.sender.checkNow()
         #expect(await rig.logs("ntfy: no server is set."))
@@ -267,14 +267,14 @@ import TrackerService
             let shown = await [one, other]
             #expect(shown == [true, true])
         }
-        #expect(titles(try peer.seen()) == (1...10).map(String.init))
+        #expect(titles(try peer.requests()) == (1...10).map(String.init))
         await first.stop()
         await second.stop()
     }
 
     /// The buttons of the first notification that the server received.
     private func buttons(_ peer: WebPeer) throws -> [[String: String]] {
-        let actions = try #require(try peer.seen().first?.json["actions"] as? [[String: Any]])
+        let actions = try #require(try peer.requests().first?.json["actions"] as? [[String: Any]])
         return actions.compactMap { action in
             let body = action["body"] as? String ?? ""
             return (try? JSONSerialization.jsonObject(with: Data(body.utf8))) as? [String: String]
@@ -344,7 +344,7 @@ import TrackerService
         try peer.rule("{}")
         let last = notice(20).notificationId
         #expect(try await eventually { try rig.store.queuedState(last, at: "webhook") == .sent }, "\(rig.events)")
-        let seen = try peer.seen()
+        let seen = try peer.requests()
         let bodies = seen.suffix(20).compactMap { ($0.json["data"] as? [String: Any])?["body"] as? String }
         #expect(bodies == (1...20).map { "body \($0)" })
         #expect(
@@ -376,9 +376,9 @@ import TrackerService
         }
         rig.skew.withLock { $0 = 365 * 86_400 }
         if when == "when it begins" { rig.start() }
-        let before = try peer.seen().count
+        let before = try peer.requests().count
         await rig.sender.checkNow()
-        _ = try await peer.seen(before + 1)
+        _ = try await peer.requests(before + 1)
         #expect(await rig.sink.deliver(notice(2, .goal)) == false)
         rig.skew.withLock { $0 = 0 }
         try peer.rule("{}")
@@ -386,7 +386,7 @@ import TrackerService
             await eventually(within: 60) {
                 (try? rig.store.queuedState(notice(2, .goal).notificationId, at: "webhook")) == .sent
             }, "\(rig.events)")
-        let ids = try peer.seen().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
+        let ids = try peer.requests().suffix(2).compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
         #expect(ids == [notice(1).notificationId, notice(2, .goal).notificationId])
         await rig.stop()
     }

@@ -4,8 +4,7 @@ import Foundation
 package final class WebPeer: Sendable {
     package let port: Int
     private let program: RunningProgram
-    /// The folder with the configured responses.
-    private let folder: TemporaryFolder
+    private let responses: TemporaryFolder
     private let scheme: String
 
     /// - Parameter certificate: enables TLS with this certificate and key.
@@ -14,8 +13,8 @@ package final class WebPeer: Sendable {
         guard let python = Program(system: "python3") else {
             throw Broker.Missing(description: "these tests need python3; apt-get install python3-minimal")
         }
-        folder = try TemporaryFolder()
-        program = try python.start([script, folder.path] + (certificate.map { [$0.file, $0.key] } ?? []))
+        responses = try TemporaryFolder()
+        program = try python.start([script, responses.path] + (certificate.map { [$0.file, $0.key] } ?? []))
         scheme = certificate == nil ? "http" : "https"
         let line = try await program.line { $0.hasPrefix("port ") }
         guard let found = Int(line.dropFirst(5)) else { throw Broker.Missing(description: "no port in: \(line)") }
@@ -24,7 +23,7 @@ package final class WebPeer: Sendable {
 
     package var url: String { "\(scheme)://127.0.0.1:\(port)" }
 
-    package struct Seen: Sendable, Decodable {
+    package struct Request: Sendable, Decodable {
         package var method: String
         package var path: String
         /// Names in lower case.
@@ -43,21 +42,21 @@ package final class WebPeer: Sendable {
 
     /// Sets the response to all requests from now on, or to the next one, as a JSON object.
     package func rule(_ object: String, once: Bool = false) throws {
-        try Data(object.utf8).write(to: folder.url(once ? "once" : "rule"), options: .atomic)
+        try Data(object.utf8).write(to: responses.url(once ? "once" : "rule"), options: .atomic)
     }
 
     /// The requests in order of arrival.
-    package func seen() throws -> [Seen] {
+    package func requests() throws -> [Request] {
         // The first line is the port, and the last piece can be an incomplete line.
         try program.output.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().dropLast().map {
-            try JSONDecoder().decode(Seen.self, from: Data($0.utf8))
+            try JSONDecoder().decode(Request.self, from: Data($0.utf8))
         }
     }
 
     /// Waits for `count` requests.
-    package func seen(_ count: Int, within limit: Double = 20) async throws -> [Seen] {
-        _ = try await eventually(within: limit) { try seen().count >= count }
-        return try seen()
+    package func requests(_ count: Int) async throws -> [Request] {
+        _ = try await eventually { try requests().count >= count }
+        return try requests()
     }
 
     package func stop() async throws {

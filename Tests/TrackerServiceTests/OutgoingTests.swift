@@ -26,7 +26,7 @@ import Testing
         #expect(answer.status == 418 && !answer.isSuccess && String(decoding: answer.body, as: UTF8.self) == "tea ☕")
         #expect(
             answer.header("retry-after") == "7" && answer.header("X-EMPTY") == "" && answer.header("nowhere") == nil)
-        let seen = try #require(try peer.seen().first)
+        let seen = try #require(try peer.requests().first)
         #expect(seen.method == "PUT" && seen.path == "/a%20b?c=d" && seen.body == body)
         #expect(
             seen.headers["authorization"] == "Bearer s3cret" && seen.headers["x-nothing"] == ""
@@ -38,7 +38,7 @@ import Testing
         let peer = try await WebPeer()
         let answer = try await client.send(OutgoingRequest(method, "\(peer.url)/x"))
         #expect(answer.status == 200 && answer.body.isEmpty == (method == "HEAD"))
-        #expect(try peer.seen().map(\.method) == [method])
+        #expect(try peer.requests().map(\.method) == [method])
     }
 
     /// Credentials go to one server only, and a local file is not a response.
@@ -47,7 +47,7 @@ import Testing
         let peer = try await WebPeer()
         try peer.rule(#"{"status": 302, "headers": {"Location": "\#(place)"}}"#, once: true)
         #expect(try await client.send(OutgoingRequest("GET", peer.url)).status == 302)
-        #expect(try peer.seen().count == 1)
+        #expect(try peer.requests().count == 1)
     }
 
     @Test(arguments: [
@@ -107,7 +107,7 @@ import Testing
         try peer.rule(#"{"silent": 30}"#)
         let client = OutgoingClient(limit: .seconds(30))
         let work = Task { await Self.failure(client, OutgoingRequest("GET", peer.url))?.kind }
-        _ = try await peer.seen(1)
+        _ = try await peer.requests(1)
         let began = ContinuousClock.now
         work.cancel()
         #expect(await work.value == .cancelled)
@@ -153,6 +153,6 @@ import Testing
             return await group.reduce(into: [Int?]()) { $0.append($1) }
         }
         #expect(statuses.count == 40 && statuses.allSatisfy { $0 == 200 })
-        #expect(Set(try peer.seen().map(\.body)).count == 40)
+        #expect(Set(try peer.requests().map(\.body)).count == 40)
     }
 }
