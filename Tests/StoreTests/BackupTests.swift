@@ -154,7 +154,7 @@ import TrackerSupport
     }
 
     @Test func `a restore sends nothing that was pending in the backup`() throws {
-        func words(_ id: String) -> Announcement {
+        func notice(_ id: String) -> Announcement {
             Announcement(kind: .pace, id: id, title: "t", body: "b", urgency: .normal, sound: false)
         }
         let other = try TrackerStore(path: scratch.file("other.db"))
@@ -165,7 +165,7 @@ import TrackerSupport
                 nil
             }
         }
-        for id in ["r/1", "r/2"] { _ = try store.enqueue(words(id), to: "ntfy", sendsLate: true, at: now.now) { id } }
+        for id in ["r/1", "r/2"] { _ = try store.enqueue(notice(id), to: "ntfy", sendsLate: true, at: now.now) { id } }
         let file = scratch.file("backup")
         try store.backUp(to: file)
         let first = try #require(try next(store))
@@ -177,7 +177,7 @@ import TrackerSupport
         // On another machine the notification is not pending.
         try other.restore(from: file, scratch: scratch.path)
         #expect(try next(other) == nil && other.queuedState("r/2", at: "ntfy") == .dropped)
-        _ = try other.enqueue(words("r/3"), to: "ntfy", sendsLate: true, at: now.now) { "r/3" }
+        _ = try other.enqueue(notice("r/3"), to: "ntfy", sendsLate: true, at: now.now) { "r/3" }
         #expect(try next(other)?.announcement.id == "r/3")
     }
 

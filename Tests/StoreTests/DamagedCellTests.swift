@@ -59,7 +59,7 @@ import TrackerCore
     private func useAll(_ store: TrackerStore) throws -> Int {
         let now = try context("2026-02-02T23:00:00Z"), bottle = "A4:C1:38:00:00:01"
         let today = DayCalendar(zone: now.zone, boundaryHour: 4).day(of: now.now)
-        let asked: [() throws -> Any] = [
+        let calls: [() throws -> Any] = [
             { try store.preview(now) }, { try store.evaluate(now) }, { try store.facts(now) },
             { try store.history(from: today.adding(days: -40), through: today) },
             { try store.streak(today: today) }, { try store.allDrinks() }, { try store.lastDrink() as Any },
@@ -86,7 +86,7 @@ import TrackerCore
             { try store.resetToday(now) }, { try store.changeSettings([("hydration.goalMl", "2100")], now) },
             { try store.importEntries([]) },
         ]
-        return asked.count { (try? $0()) == nil }
+        return calls.count { (try? $0()) == nil }
     }
 
     @Test(arguments: ["NULL", "X'FF00'"])
@@ -94,7 +94,7 @@ import TrackerCore
         let columns = try template()
         #expect(columns.count > 80)
         let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
-        var refused = 0
+        var errors = 0
         for (table, column) in columns {
             try? FileManager.default.removeItem(atPath: scratch.path)
             try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
@@ -104,8 +104,8 @@ import TrackerCore
                 try? db.execute(sql: "UPDATE OR IGNORE \(table) SET \(column) = \(value)")
             }
             guard let store = try? TrackerStore(path: scratch.store) else { continue }
-            refused += try useAll(store)
+            errors += try useAll(store)
         }
-        #expect(refused > 0)
+        #expect(errors > 0)
     }
 }

@@ -140,11 +140,11 @@ import TrackerCore
     @Test(arguments: Kind.allCases)
     func `records that a dialect rejects are stored without a limit`(_ kind: Kind) throws {
         let journal = try kind.make()
-        let refused = (0..<1350).map {
+        let rejected = (0..<1350).map {
             quarantined(JournalQuarantine.rejectedByDialect, second: $0 % 60, ml: 100 + $0, as: strict)
         }
-        #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
-        #expect(try journal.append(refused) == Array(repeating: .waiting, count: 1350))
+        #expect(try journal.append(rejected) == Array(repeating: .stored, count: 1350))
+        #expect(try journal.append(rejected) == Array(repeating: .waiting, count: 1350))
         #expect(try reviewableRecords(journal, as: strict).isEmpty, "the same dialect rejects the records again")
         var found = 0
         var last: Int64 = 0

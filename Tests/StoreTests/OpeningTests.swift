@@ -30,7 +30,7 @@ import TrackerCore
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).count == 1)
     }
 
-    /// SQLite keeps its log next to the file, not next to the link.
+    /// SQLite keeps its WAL next to the file, not next to the link.
     @Test func `a store behind a symbolic link is writable`() throws {
         let folder = scratch.file("elsewhere")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -42,7 +42,7 @@ import TrackerCore
         #expect(try TrackerStore(path: folder + "/real.sqlite").settings().goalMl == 2200)
     }
 
-    /// Each name has a log of its own, so commits under one name would be lost under the other. Reading is permitted.
+    /// Each name has a WAL of its own, so commits under one name would be lost under the other. Reading is permitted.
     @Test func `a store with two hard links is read-only`() throws {
         _ = try TrackerStore(path: scratch.store).append([entry()])
         let other = scratch.file("other.sqlite")
@@ -56,7 +56,7 @@ import TrackerCore
         #expect(try TrackerStore(path: scratch.store).append([entry(hour: 3)]) == [.stored])
     }
 
-    /// A container's volume of one file: the log's path would differ between programs. A folder can be mounted.
+    /// A container's volume of one file: the path of the WAL would differ between programs. A folder can be mounted.
     @Test func `a bind-mounted file is detected`() {
         let mounts = """
             22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw

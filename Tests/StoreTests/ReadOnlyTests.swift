@@ -44,7 +44,7 @@ import TrackerCore
         #expect(try folder() == before)
     }
 
-    /// SIGKILL leaves a log with commits that the file does not have. They are read and stay in the log.
+    /// SIGKILL leaves a WAL with commits that the file does not have. They are read and stay in the WAL.
     @Test func `reading uses the WAL of a killed program`() throws {
         let copy = try TemporaryFolder()
         do {

@@ -116,7 +116,7 @@ import TrackerCore
 }
 
 /// Random operations on a store, compared with a simple model of its drinks.
-@Suite(.timeLimit(.minutes(20))) struct RandomLifeTests {
+@Suite(.timeLimit(.minutes(20))) struct RandomChangeTests {
     private struct Version: Equatable {
         var ml: Int
         var isDeleted = false
@@ -234,7 +234,7 @@ import TrackerCore
                     log.append("undo")
                 } catch is Refusal {
                     undo.removeAll()
-                    log.append("undo refused")
+                    log.append("undo rejected")
                 }
             case 10:
                 if saved.isEmpty || Bool.random(using: &random) {
