@@ -23,9 +23,9 @@ extension Schema {
             clockDriftSeconds INTEGER,
             lastPoll INTEGER,                     -- end of the last poll
             lastCompletePoll INTEGER,             -- end of the last poll that read the whole log
-            isOwn INTEGER NOT NULL DEFAULT 0,     -- 0: known only from a recording
+            isOwn INTEGER NOT NULL DEFAULT 0,     -- 1: adopted; 0: released, or known only from a recording
             lastAgreedPoll INTEGER,               -- end of the last poll that acknowledged records
-            largestReading INTEGER,               -- the most records in one agreed reading
+            largestReading INTEGER,               -- the most records in readings of its log that agreed
             light TEXT                            -- the last light command sent to it; NULL: none
         ) STRICT;
 
@@ -253,7 +253,7 @@ extension Schema {
             UNIQUE (channel, id)
         ) STRICT;
 
-        CREATE TABLE channel_error (              -- why a channel or publisher cannot be reached
+        CREATE TABLE channel_error (              -- the last error of a channel or publisher; no row: none
             channel TEXT PRIMARY KEY,
             message TEXT NOT NULL,
             since INTEGER NOT NULL,
@@ -274,7 +274,7 @@ extension Schema {
 
         CREATE TABLE sync_state (                 -- the last synchronisation
             only INTEGER PRIMARY KEY CHECK (only = 1),
-            trouble TEXT,                         -- why it stopped
+            trouble TEXT,                         -- the error that ended it; NULL: none
             refused INTEGER NOT NULL,             -- number of the server's rows that were rejected
             refusals TEXT                         -- the first of those rows with the reasons, as JSON
         ) STRICT;
