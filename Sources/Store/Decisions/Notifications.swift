@@ -38,8 +38,8 @@ extension SentNotification: FetchableRecord {
             sentAt: try row.decode(forColumn: "sentAt"),
             channels: try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init),
             missed: Dictionary(
-                missed.split(separator: ",").compactMap { word in
-                    let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+                missed.split(separator: ",").compactMap { entry in
+                    let parts = entry.split(separator: "=", maxSplits: 1).map(String.init)
                     return parts.count == 2 ? (parts[0], parts[1]) : nil
                 }, uniquingKeysWith: { $1 }))
     }
@@ -77,21 +77,21 @@ extension TrackerStore {
     /// The newest position, the position of the newest delivered notification, and that of the last deleted one.
     package func deliveryPositions() throws -> (newest: Int64, delivered: Int64, lastDeleted: Int64) {
         try read { db in
-            let shown = try Int64.fetchOne(db, sql: "SELECT max(position) FROM notification WHERE decision IS NOT NULL")
+            let last = try Int64.fetchOne(db, sql: "SELECT max(position) FROM notification WHERE decision IS NOT NULL")
             let lastDeleted = Int64(try Counter.value(NotificationTable.lastDeleted, db))
-            return (try NotificationTable.newestPosition(db), shown ?? 0, lastDeleted)
+            return (try NotificationTable.newestPosition(db), last ?? 0, lastDeleted)
         }
     }
 
     /// The last position that a channel has processed. A new channel starts with the next notification.
     package func lastProcessed(_ channel: String) throws -> Int64 {
-        func known(_ db: Database) throws -> Int64? {
+        func storedPosition(_ db: Database) throws -> Int64? {
             try db.first("SELECT position FROM channel_position WHERE channel = ?", [channel])
         }
-        if let position = try read(known) { return position }
+        if let position = try read(storedPosition) { return position }
         return try write { db in
             try addChannel(channel, from: nil, db)
-            return try known(db) ?? 0
+            return try storedPosition(db) ?? 0
         }
     }
 
@@ -135,17 +135,17 @@ extension TrackerStore {
     /// - Returns: the position after which notifications of a session can be shared; `nil` if they cannot.
     @discardableResult
     package func recordSharing(_ isShared: Bool) throws -> Int64? {
-        func known(_ db: Database) throws -> Int64? {
+        func sharedFrom(_ db: Database) throws -> Int64? {
             try db.first("SELECT value FROM counter WHERE name = ?", [Self.sharedFrom])
         }
-        let before = try read(known)
+        let before = try read(sharedFrom)
         guard (before != nil) != isShared else { return before }
         return try write { db in
             guard isShared else {
                 try db.run("DELETE FROM counter WHERE name = ?", [Self.sharedFrom])
                 return nil
             }
-            if let known = try known(db) { return known }
+            if let position = try sharedFrom(db) { return position }
             let newest = try NotificationTable.newestPosition(db)
             try Counter.set(Self.sharedFrom, Int(newest), db)
             return newest
