@@ -17,18 +17,15 @@ extension MQTTPublisher {
     ///   - asNew: whether to create a new client ID, because the store is a copy.
     ///   - overlay: applies the configuration to the settings.
     package static func bindIdentity(
-        _ tracker: TrackerAPI, at location: PublisherLocation, asNew: Bool,
-        overlay: (Settings) throws -> Settings = { $0 }
+        _ tracker: TrackerAPI, at location: PublisherLocation, asNew: Bool, overlay: (Settings) throws -> Settings
     ) throws {
         guard asNew else { return try tracker.store.adoptLocation(location, of: name) }
         guard try tracker.store.checkLocation(location, of: name) != .accepted else {
             throw Refusal("mqttKnown", "This store is not a copy: it keeps its client ID. Nothing was changed.")
         }
         let prefix = try overlay(tracker.store.settings()).service.mqttPrefix
-        guard
-            try !tracker.store.retainedByOriginal(of: name, at: location).contains(where: { $0.hasPrefix("\(prefix)/") }
-            )
-        else {
+        let retained = try tracker.store.retainedByOriginal(of: name, at: location)
+        guard !retained.contains(where: { $0.hasPrefix("\(prefix)/") }) else {
             throw Refusal(
                 prefixTaken,
                 """
@@ -50,8 +47,7 @@ extension MQTTPublisher {
     nonisolated func checkLocation(_ id: String) throws {
         guard let location = dependencies.publisherLocation() else { return }
         let client = MQTTPlan.client(id)
-        let path: String
-        let source: String
+        let (path, source): (String, String)
         switch try context.tracker().store.checkLocation(location, of: Self.name) {
         case .accepted: return
         case .copy(let original):
