@@ -147,7 +147,7 @@ import TrackerCore
         let store = try TrackerStore(path: pair.store)
         let drinks = try store.allDrinks()
         #expect(
-            drinks.filter { $0.source == .bottle }.map(\.ml).sorted() == Array(1...max(1, sips)),
+            drinks.filter { $0.source == .bottle }.map(\.ml).sorted() == Array(1..<sips + 1),
             "each sip is stored once")
         let logged = drinks.filter { $0.source != .bottle }.map(\.ml)
         #expect(
