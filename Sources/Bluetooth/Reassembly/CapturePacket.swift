@@ -95,6 +95,9 @@ package enum CaptureNote: Sendable, Hashable {
     }
 }
 
+/// The access address of all advertising packets (Core 5.4, Vol 6 Part B, 2.1.2).
+package let advertisingAccessAddress: UInt32 = 0x8E89_BED6
+
 /// The sniffer's data about a packet on the air.
 package struct LinkLayerInfo: Sendable, Hashable {
     /// The RF channel 0–39 (2402 + 2 n MHz); `nil` if the format has none. Channel indices 37, 38, 39 are RF 0, 12, 39.

@@ -1,6 +1,3 @@
-/// The access address of all advertising packets (Core 5.4, Vol 6 Part B, 2.1.2).
-package let advertisingAccessAddress: UInt32 = 0x8E89_BED6
-
 // Packets on the air: `access address(4) header(2) payload CRC(3)`, little-endian (Core 5.4, Vol 6 Part B, 2).
 
 extension ConversationReassembler {
