@@ -165,9 +165,20 @@ struct PeerStore {
 
 extension RawSpan {
     /// The local name in advertising data or a scan response: the complete name (09), else the shortened one (08).
+    /// The bytes are `length(1) type(1) data(length − 1)`* (Core 5.4, Vol 3 Part C, 11). They are not copied, because
+    /// captures can have millions of advertisements.
     var advertisedName: String? {
-        let structures = AdvertisingBytes.structures(bytes())
-        let name = structures.first { $0.type == 0x09 } ?? structures.last { $0.type == 0x08 }
-        return name.map { String(decoding: $0.data, as: UTF8.self) }
+        var shortened: String?
+        var at = 0
+        while at < byteCount, byte(at) > 0, at + Int(byte(at)) < byteCount {
+            let (type, end) = (byte(at + 1), at + 1 + Int(byte(at)))
+            if type == 0x08 || type == 0x09 {
+                let name = String(decoding: extracting((at + 2)..<end).bytes(), as: UTF8.self)
+                if type == 0x09 { return name }
+                shortened = name
+            }
+            at = end
+        }
+        return shortened
     }
 }
