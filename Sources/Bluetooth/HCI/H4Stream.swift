@@ -3,7 +3,7 @@ struct H4Stream {
     enum Step {
         case packet(UInt8, [UInt8])
         case incomplete
-        /// The start of the next packet is unknown, too.
+        /// A packet of an unknown type. The start of the next packet is unknown, too.
         case unknownType(UInt8)
     }
 

@@ -9,7 +9,7 @@ import TrackerService
 struct APICall: Sendable {
     /// The default maximum size of a body in bytes.
     static let bodyLimit = 64 * 1024
-    /// The time limit for a client to send a body, seconds.
+    /// The time limit in seconds for a client to send a body.
     static let bodySeconds = 10
 
     let request: Request
