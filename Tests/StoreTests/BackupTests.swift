@@ -205,8 +205,7 @@ import TrackerSupport
             let restored = try store.restore(from: old, scratch: scratch.path, keepingAt: now.now)
             // A store without contents is not kept.
             guard let kept = restored.kept else { continue }
-            let mode = try FileManager.default.attributesOfItem(atPath: kept)[.posixPermissions] as? Int
-            #expect(mode == 0o600)
+            #expect(mode(kept) == 0o600)
             let copy = try TrackerStore(path: kept)
             #expect(try copy.integrityProblems().isEmpty)
             found += try copy.allDrinks().map(\.ml)
@@ -285,10 +284,7 @@ import TrackerSupport
                 "notes.txt", "other.db-drinks.csv", "other.db-drinks.xml", "waterh.sqlite-drinks.csv",
                 "waterh.sqlite-drinks.xml",
             ])
-        let mode =
-            try FileManager.default.attributesOfItem(atPath: health.path + "/waterh.sqlite-drinks.csv")[
-                .posixPermissions] as? Int
-        #expect(mode == 0o600)
+        #expect(mode(health.path + "/waterh.sqlite-drinks.csv") == 0o600)
         try store.removeWrittenFiles()
         try store.purge()
         #expect(try names() == ["notes.txt", "other.db-drinks.csv", "other.db-drinks.xml"])

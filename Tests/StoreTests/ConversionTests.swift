@@ -97,8 +97,7 @@ import TrackerCore
         // The copy is a store of 0.9 with owner-only permissions.
         let copy = StoreCopy.beforeConversion(of: scratch.store)
         #expect(try version(copy) == Schema.release09 && scratch.withDatabase(copy, rows) == before)
-        let mode = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
+        #expect(mode(copy) == 0o600)
         try store.removeWrittenFiles()
         #expect(!FileManager.default.fileExists(atPath: copy), "a purge deletes it")
     }

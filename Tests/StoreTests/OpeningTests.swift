@@ -10,24 +10,38 @@ import TrackerCore
 
 /// The error names the path, the cause and an action. The file is unchanged.
 @Suite final class OpeningTests: ScratchFixture {
-    private func failure(_ path: String? = nil) -> StoreError? {
+    private func failure(_ path: String? = nil, for purpose: TrackerStore.Access = .writing) -> StoreError? {
         do {
-            _ = try TrackerStore(path: path ?? scratch.store)
+            _ = try TrackerStore(path: path ?? scratch.store, for: purpose)
             return nil
         } catch {
             return error as? StoreError
         }
     }
 
-    @Test(arguments: [
-        "x", "SQLite format 2\0 and more", String(repeating: "no database at all ", count: 500), "{\"a\": 1}",
-    ])
-    func `a file of another kind is rejected and not changed`(text: String) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.store))
-        let error = try #require(failure())
-        #expect(error.kind == .damaged && error.description.contains(scratch.store))
-        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.store)) == Data(text.utf8))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).count == 1)
+    /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.
+    /// - Parameter text: the contents of the file; `nil` for a database of another program.
+    @Test(
+        arguments: [
+            ("x", .damaged), ("root:x:0:0::/root:/bin/sh\n", .damaged), ("SQLite format 2\0 and more", .damaged),
+            (String(repeating: "no database at all ", count: 500), .damaged), ("{\"a\": 1}", .damaged),
+            (nil, .foreign),
+        ] as [(String?, StoreError.Kind)])
+    func `a file of another kind is rejected and not changed`(text: String?, kind: StoreError.Kind) throws {
+        if let text {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.store))
+        } else {
+            try scratch.withDatabase { try $0.execute(sql: "CREATE TABLE drink (key TEXT)") }
+        }
+        let before = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
+        chmod(scratch.store, 0o644)
+        for purpose in [TrackerStore.Access.writing, .reading] {
+            let error = try #require(failure(for: purpose))
+            #expect(error.kind == kind && error.description.contains(scratch.store))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.store)) == before)
+            #expect(mode(scratch.store) == 0o644)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).count == 1)
+        }
     }
 
     /// SQLite keeps its WAL next to the file, not next to the link.
@@ -72,26 +86,12 @@ import TrackerCore
         }
     }
 
-    @Test func `an empty file becomes a store`() throws {
-        try Data().write(to: URL(fileURLWithPath: scratch.store))
-        #expect(failure() == nil)
-    }
-
-    @Test func `directories are created, and a directory is not a store`() throws {
+    @Test func `directories are created, an empty file becomes a store, and a directory is not a store`() throws {
         #expect(failure(scratch.file("a/b/c.sqlite")) == nil)
-        #expect(try #require(failure(scratch.path)).kind == .cannotOpen)
-        let blocked = scratch.url("file")
-        try Data().write(to: blocked)
-        #expect(try #require(failure(blocked.appendingPathComponent("waterh.sqlite").path)).kind == .cannotOpen)
-    }
-
-    @Test func `a database of another program is rejected and not changed`() throws {
-        try scratch.withDatabase {
-            try $0.execute(sql: "CREATE TABLE drink (key TEXT); INSERT INTO drink VALUES ('theirs')")
-        }
-        let before = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
-        #expect(try #require(failure()).kind == .foreign)
-        #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.store)) == before)
+        #expect(failure(scratch.path)?.kind == .cannotOpen)
+        try Data().write(to: scratch.url("file"))
+        #expect(failure(scratch.file("file/waterh.sqlite"))?.kind == .cannotOpen)
+        #expect(failure(scratch.file("file")) == nil)
     }
 
     @Test func `a store of a newer version is rejected and not changed`() throws {
@@ -129,14 +129,16 @@ import TrackerCore
         #expect(try store.allDrinks().count == 1)
     }
 
+    /// The file of a closed store with these records.
+    private func storeFile(_ entries: [JournalEntry]) throws -> Data {
+        do { _ = try TrackerStore(path: scratch.store).append(entries) }
+        try scratch.withDatabase { _ = try $0.checkpoint(.truncate) }
+        return try Data(contentsOf: URL(fileURLWithPath: scratch.store))
+    }
+
     /// Cut at every page and at other sizes: an error, or a working store if no required part is missing.
     @Test func `a truncated store does not trap`() throws {
-        do {
-            let store = try TrackerStore(path: scratch.store)
-            for minute in 0..<60 { _ = try store.append((0..<40).map { entry(minute: minute, second: $0) }) }
-        }
-        try scratch.withDatabase { _ = try $0.checkpoint(.truncate) }
-        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
+        let complete = try storeFile((0..<60).flatMap { minute in (0..<40).map { entry(minute: minute, second: $0) } })
         let cuts =
             [0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 1023] + Array(stride(from: 2048, to: complete.count, by: 2048))
         for cut in cuts {
@@ -210,20 +212,6 @@ import TrackerCore
         #expect(try TrackerStore(path: movedPath, for: .reading).allDrinks().count == 40)
     }
 
-    /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.
-    @Test(arguments: [false, true]) func `a file that is not a store keeps its permissions`(isDatabase: Bool) throws {
-        if isDatabase {
-            try scratch.withDatabase { try $0.execute(sql: "CREATE TABLE theirs (x)") }
-        } else {
-            try Data("root:x:0:0::/root:/bin/sh\n".utf8).write(to: URL(fileURLWithPath: scratch.store))
-        }
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.store)
-        for purpose in [TrackerStore.Access.writing, .reading] {
-            #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
-        }
-        #expect(try FileManager.default.attributesOfItem(atPath: scratch.store)[.posixPermissions] as? Int == 0o644)
-    }
-
     @Test(arguments: [
         "ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day",
     ])
@@ -244,12 +232,7 @@ import TrackerCore
     }
 
     @Test func `flipped bytes do not trap`() throws {
-        do {
-            let store = try TrackerStore(path: scratch.store)
-            _ = try store.append((0..<59).map { entry(second: $0) })
-        }
-        try scratch.withDatabase { _ = try $0.checkpoint(.truncate) }
-        let complete = try Data(contentsOf: URL(fileURLWithPath: scratch.store))
+        let complete = try storeFile((0..<59).map { entry(second: $0) })
         var random = SeededGenerator(seed: 5)
         for round in 0..<60 {
             var damaged = complete
@@ -290,9 +273,8 @@ import TrackerCore
     }
 
     @Test func `a read-only file is reported`() throws {
-        _ = try TrackerStore(path: scratch.store).append([entry()])
-        try scratch.withDatabase { _ = try $0.checkpoint(.truncate) }
-        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scratch.store)
+        _ = try storeFile([entry()])
+        chmod(scratch.store, 0o444)
         guard access(scratch.store, W_OK) != 0 else {
             print("skipped: this user may write read-only files (root)")
             return

@@ -94,11 +94,6 @@ import TrackerCore
 
 /// File permissions of a store: owner only.
 @Suite final class PrivacyTests: ScratchFixture {
-    private func mode(_ path: String) -> mode_t {
-        var status = stat()
-        return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
-    }
-
     @Test func `a new store is private`() throws {
         let path = scratch.path + "/state/waterh/waterh.sqlite"
         let store = try TrackerStore(path: path)

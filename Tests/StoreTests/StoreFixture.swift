@@ -1,3 +1,4 @@
+import Glibc
 import GRDB
 import Store
 import Support
@@ -18,6 +19,12 @@ class StoreFixture {
         scratch = try TemporaryFolder()
         store = try TrackerStore(path: scratch.store)
     }
+}
+
+/// The file permissions of a path; 0 if it does not exist.
+func mode(_ path: String) -> mode_t {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
 }
 
 extension TemporaryFolder {
