@@ -12,23 +12,7 @@ import TrackerCore
 @Suite final class DamagedCellTests: ScratchFixture {
     /// A store with rows in every table of a day, and a schema without constraints, as a damaged page can have.
     private func template() throws -> [(table: String, column: String)] {
-        do {
-            let store = try TrackerStore(path: scratch.store), now = try context("2026-02-02T22:41:00Z")
-            _ = try store.append([
-                entry(), entry(ml: 40), entry(second: 59, verdict: .notADrink(reason: "flag")),
-                entry(minute: 59, verdict: .quarantined(reason: "bottleClock"), hasWall: false),
-            ])
-            try store.quarantine(bottle: "A4:C1:38:00:00:01", bytes: [1, 2, 3], reason: "no frame", received: now.now)
-            _ = try store.finishOnboarding(now)
-            try store.changeSettings([("hydration.goalMl", "2000"), ("sync.url", "http://127.0.0.1:9")], now)
-            try store.changeSettings([("bottle.timeZone", "Europe/Berlin")], ofBottle: "A4:C1:38:00:00:01")
-            _ = try store.logDrink(ml: 330, now)
-            _ = try store.startSession(now)
-            _ = try store.addLog(.drink(), now)
-            _ = try store.addToken("t", label: "l", now)
-            try store.evaluate(now)
-            _ = try store.openPublisher("mqtt", includesStored: true) { "one" }
-        }
+        do { try TrackerStore(path: scratch.store).fill() }
         return try scratch.withDatabase { db in
             let names = try String.fetchAll(
                 db,

@@ -9,18 +9,7 @@ import TrackerCore
 
 @Suite final class HostileRowTests: ScratchFixture {
     private func tampered(_ sql: String) throws -> TrackerStore {
-        do {
-            let store = try TrackerStore(path: scratch.store)
-            _ = try store.append([entry(), entry(ml: 40)])
-            _ = try store.logDrink(ml: 330, try context("2026-02-02T22:40:00Z"))
-            _ = try store.startSession(try context("2026-02-02T22:30:00Z"))
-            _ = try store.addLog(.drink(), try context("2026-02-02T22:35:00Z"))
-            _ = try store.finishOnboarding(try context("2026-02-02T22:30:00Z"))
-            try store.changeSettings(
-                [("hydration.goalMl", "2000"), ("sync.url", "http://127.0.0.1:9")], try context("2026-02-02T22:30:00Z"))
-            _ = try store.addToken("t", label: "l", try context("2026-02-02T22:30:00Z"))
-            try store.evaluate(try context("2026-02-02T22:41:00Z"))
-        }
+        do { try TrackerStore(path: scratch.store).fill() }
         try scratch.withDatabase { try $0.execute(sql: sql) }
         return try TrackerStore(path: scratch.store)
     }

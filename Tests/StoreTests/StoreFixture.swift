@@ -1,7 +1,10 @@
 import Glibc
 import GRDB
-import Store
+import GatewaySupport
 import Support
+import TrackerCore
+
+@testable import Store
 
 /// A folder for the files of a test.
 class ScratchFixture {
@@ -18,6 +21,27 @@ class StoreFixture {
     init() throws {
         scratch = try TemporaryFolder()
         store = try TrackerStore(path: scratch.store)
+    }
+}
+
+extension TrackerStore {
+    /// Stores rows in every table of a day: 2026-02-02, 22:41 UTC.
+    func fill() throws {
+        let now = try context("2026-02-02T22:41:00Z")
+        _ = try append([
+            entry(), entry(ml: 40), entry(second: 59, verdict: .notADrink(reason: "flag")),
+            entry(minute: 59, verdict: .quarantined(reason: "bottleClock"), hasWall: false),
+        ])
+        try quarantine(bottle: "A4:C1:38:00:00:01", bytes: [1, 2, 3], reason: "no frame", received: now.now)
+        _ = try finishOnboarding(now)
+        try changeSettings([("hydration.goalMl", "2000"), ("sync.url", "http://127.0.0.1:9")], now)
+        try changeSettings([("bottle.timeZone", "Europe/Berlin")], ofBottle: "A4:C1:38:00:00:01")
+        _ = try logDrink(ml: 330, now)
+        _ = try startSession(now)
+        _ = try addLog(.drink(), now)
+        _ = try addToken("t", label: "l", now)
+        try evaluate(now)
+        _ = try openPublisher("mqtt", includesStored: true) { "one" }
     }
 }
 
