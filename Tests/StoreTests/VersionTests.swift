@@ -140,6 +140,10 @@ import TrackerCore
         var total: Int { drinks.values.filter(\.counts).reduce(0) { $0 + $1.ml } }
     }
 
+    private enum Operation {
+        case log, sip, edit, delete, addWater, changeEntry, undo, backUpOrRestore, importExport
+    }
+
     @Test(arguments: (1...5).map { UInt64($0) })
     func `totals after random changes equal those of a reference model`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -149,7 +153,11 @@ import TrackerCore
         var saved: [(file: String, model: Model)] = []
         var exports: [(samples: [HealthSample], model: Model)] = []
         var now = try #require(Instant(iso: "2026-02-03T08:00:00Z"))
-        var sips: [JournalEntry] = [], entries: [String: String] = [:], log: [String] = []
+        var sips: [JournalEntry] = [], entries: [String: String] = [:], log: [Operation] = []
+        let operations: [Operation] = [
+            .log, .log, .sip, .sip, .edit, .edit, .delete, .addWater, .changeEntry, .undo, .backUpOrRestore,
+            .importExport,
+        ]
         func at() -> WriteContext { context(at: now) }
         try store.changeSettings([("hydration.countSessionWater", "true")], at())
         _ = try store.startSession(at())
@@ -170,12 +178,13 @@ import TrackerCore
             let key = names.keys.sorted().randomElement(using: &random)
             let name = key.flatMap { names[$0] }
             let ml = Int.random(in: 1...900, using: &random)
-            switch Int.random(in: 0..<12, using: &random) {
-            case 0, 1:
+            let operation = operations.randomElement(using: &random) ?? .log
+            log.append(operation)
+            switch operation {
+            case .log:
                 let drink = try store.logDrink(ml: ml, at())
                 change([drink.key]) { $0.drinks[drink.key] = Version(ml: ml) }
-                log.append("log")
-            case 2, 3:
+            case .sip:
                 sips.append(try sip(Zone.utc.wall(at: now).description, ml))
                 _ = try store.append(sips.suffix(1) + sips.shuffled(using: &random).prefix(3))
                 let found = try counted()
@@ -184,24 +193,20 @@ import TrackerCore
                         bottle: sip.bottle, wall: sip.wall?.description ?? "", amountMl: sip.amountMl)
                     if model.drinks[key] == nil, found[key] != nil { model.drinks[key] = Version(ml: sip.amountMl) }
                 }
-                log.append("append")
-            case 4, 5:
+            case .edit:
                 guard let key, let name else { continue }
                 _ = try store.editDrink(name, ml: ml, at())
                 change([key]) { $0.drinks[key]?.edit { $0.ml = ml } }
-                log.append("edit")
-            case 6:
+            case .delete:
                 guard let key, let name else { continue }
                 _ = try store.deleteDrink(name, at())
                 change([key]) { $0.drinks[key]?.edit { $0.isDeleted = true } }
-                log.append("delete")
-            case 7:
+            case .addWater:
                 let entry = try store.addLog(.water(oz: 8), at())
                 let key = Drink.sessionKeys + entry.id
                 entries[entry.id] = key
                 change([key, entry.id]) { $0.drinks[key] = Version(ml: Ounces.millilitres(8)) }
-                log.append("water")
-            case 8:
+            case .changeEntry:
                 let present = try store.activeSession(at: now)?.logs.map(\.id).filter { entries[$0] != nil } ?? []
                 guard let id = present.sorted().randomElement(using: &random), let key = entries[id] else { continue }
                 if Bool.random(using: &random) {
@@ -210,13 +215,11 @@ import TrackerCore
                     change([key, id]) {
                         if $0.drinks[key]?.isManual == false { $0.drinks[key]?.ml = Ounces.millilitres(ounces) }
                     }
-                    log.append("edit entry")
                 } else {
                     try store.deleteLog(id, at())
                     change([key, id]) { $0.drinks[key]?.hasEntry = false }
-                    log.append("delete entry")
                 }
-            case 9:
+            case .undo:
                 guard let last = undo.last else { continue }
                 do {
                     _ = try store.undo(at())
@@ -231,25 +234,21 @@ import TrackerCore
                     }
                     model = before
                     undo.removeLast()
-                    log.append("undo")
                 } catch is Refusal {
                     undo.removeAll()
-                    log.append("undo rejected")
                 }
-            case 10:
+            case .backUpOrRestore:
                 if saved.isEmpty || Bool.random(using: &random) {
                     let file = scratch.store + "-backup\(step)"
                     try store.backUp(to: file)
                     saved.append((file, model))
                     exports.append((try VersionTests.samples(store), model))
-                    log.append("backup")
                 } else if let backup = saved.randomElement(using: &random) {
                     try store.restore(from: backup.file, scratch: scratch.path)
                     model = backup.model
                     undo.removeAll()
-                    log.append("restore")
                 }
-            default:
+            case .importExport:
                 guard let export = exports.randomElement(using: &random) else { continue }
                 _ = try store.importSamples(export.samples, at())
                 // Unknown samples are new. Known ones stay as they are here.
@@ -268,7 +267,6 @@ import TrackerCore
                     model.drinks[key]?.isManual = true
                 }
                 undo.removeAll()
-                log.append("import")
             }
             let found = try counted()
             let expected = model.drinks.filter(\.value.counts).mapValues(\.ml)
