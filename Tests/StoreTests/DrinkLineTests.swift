@@ -2,15 +2,16 @@ import GRDB
 import GatewaySupport
 import Store
 import Support
-import Synchronization
 import Testing
 import TrackerCore
 
 @Suite final class DrinkLineTests: StoreFixture {
-    let context: WriteContext = {
-        let numbers = Numbers()
-        return WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { numbers.next() })
-    }()
+    let context: WriteContext
+
+    override init() throws {
+        context = try StoreTests.context("2026-02-02T22:21:15Z", counted: true)
+        try super.init()
+    }
 
     /// All changes after a position, for a reader that has the earlier ones.
     private func reported(after position: Int64, limit: Int = 500) throws -> [String] {
@@ -32,18 +33,18 @@ import TrackerCore
         #expect(try reported(after: 0, limit: limit).isEmpty)
         let first = try store.logDrink(ml: 100, context)
         _ = try store.logDrink(ml: 200, context)
-        #expect(try reported(after: 0, limit: limit) == ["added 1 100", "added 2 200"])
+        #expect(try reported(after: 0, limit: limit) == ["added id-1 100", "added id-2 200"])
         let seen = try store.lastDrinkPosition()
         _ = try store.editDrink("d\(first.number)", ml: 150, context)
-        #expect(try reported(after: seen, limit: limit) == ["deleted 1 100", "corrected 3 150 of 1"])
+        #expect(try reported(after: seen, limit: limit) == ["deleted id-1 100", "corrected id-3 150 of id-1"])
         // A new reader gets the current drinks and no removed ones.
-        #expect(try reported(after: 0, limit: limit) == ["added 2 200", "corrected 3 150 of 1"])
+        #expect(try reported(after: 0, limit: limit) == ["added id-2 200", "corrected id-3 150 of id-1"])
         let edited = try store.lastDrinkPosition()
         _ = try store.deleteDrink("d2", context)
-        #expect(try reported(after: edited, limit: limit) == ["deleted 2 200"])
+        #expect(try reported(after: edited, limit: limit) == ["deleted id-2 200"])
         let deleted = try store.lastDrinkPosition()
         _ = try store.undo(context)
-        #expect(try reported(after: deleted, limit: limit) == ["changed 2 200"])
+        #expect(try reported(after: deleted, limit: limit) == ["changed id-2 200"])
         #expect(try reported(after: store.lastDrinkPosition(), limit: limit).isEmpty)
     }
 
@@ -126,10 +127,10 @@ import TrackerCore
         #expect(try !store.isDrinkPosition(seen))
         #expect(
             try reported(after: 0, limit: limit)
-                == (0..<drinksInBackup).map { "added \($0 + 1) \($0 + 1)" })
+                == (0..<drinksInBackup).map { "added id-\($0 + 1) \($0 + 1)" })
         let restored = try store.lastDrinkPosition()
         _ = try store.logDrink(ml: 300, context)
-        #expect(try reported(after: restored, limit: limit) == ["added \(drinksInBackup + 2) 300"])
+        #expect(try reported(after: restored, limit: limit) == ["added id-\(drinksInBackup + 2) 300"])
     }
 
     @Test(arguments: [1, 2, 500])
@@ -137,22 +138,13 @@ import TrackerCore
         func sample(_ key: String, _ ml: Int) -> HealthSample { HealthSample(at: sampleInstant, ml: ml, uuid: key) }
         _ = try store.logDrink(ml: 100, context)
         let seen = try store.lastDrinkPosition()
-        _ = try store.importSamples([sample("b", 200), sample("1", 100), sample("a", 300)], context)
+        _ = try store.importSamples([sample("b", 200), sample("id-1", 100), sample("a", 300)], context)
         #expect(try reported(after: seen, limit: limit).map { $0.split(separator: " ").last } == ["200", "300"])
         let imported = try store.lastDrinkPosition()
         _ = try store.importSamples([sample("b", 200), sample("a", 300)], context)
         #expect(try reported(after: imported, limit: limit).isEmpty)
         _ = try store.logDrink(ml: 400, context)
-        #expect(try reported(after: imported, limit: limit) == ["added 2 400"])
+        #expect(try reported(after: imported, limit: limit) == ["added id-2 400"])
         #expect(try reported(after: 0, limit: limit).count == 4)
-    }
-}
-
-private final class Numbers: Sendable {
-    private let last = Mutex(0)
-    func next() -> String {
-        last.withLock {
-            $0 += 1; return "\($0)"
-        }
     }
 }
