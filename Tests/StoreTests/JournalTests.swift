@@ -31,13 +31,6 @@ extension TrackerStore {
         #expect(try store.journalCounts() == JournalCounts(drinks: 2, notDrinks: 1, quarantined: 1))
     }
 
-    @Test func `stored records are visible to other processes at once`() throws {
-        _ = try store.append([entry()])
-        let second = try TrackerStore(path: scratch.store)
-        #expect(try second.append([entry(), entry(ml: 20)]) == [.duplicate, .stored])
-        #expect(try store.append([entry(ml: 20)]) == [.duplicate])
-    }
-
     /// Records do not adopt a bottle, because they can come from a capture. An answer of the bottle or the user does.
     @Test func `a user can adopt a recorded bottle`() throws {
         _ = try store.append([entry("b1")])
