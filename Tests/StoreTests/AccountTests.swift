@@ -29,16 +29,17 @@ import TrackerSupport
         #expect(bytes.range(of: Data("secret one".utf8)) == nil)
     }
 
+    /// The keys of the drinks in a health file of the store.
+    private func keys(_ name: String) throws -> [String] {
+        let text = try String(contentsOf: scratch.url("health/\(name)"), encoding: .utf8)
+        return try HealthReader.samples(text).compactMap(\.uuid).sorted()
+    }
+
     /// D4: a change of drinks replaces the files, and a modified file is repaired.
     @Test func `health files contain the stored drinks after each change`() throws {
-        let folder = scratch.url("health")
-        func keys(_ name: String) throws -> [String] {
-            let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
-            return try HealthReader.samples(text).compactMap(\.uuid).sorted()
-        }
         _ = try store.logDrink(ml: 100, now)
         try store.updateHealthFiles()
-        #expect(!FileManager.default.fileExists(atPath: folder.path), "off by default")
+        #expect(!FileManager.default.fileExists(atPath: scratch.file("health")), "off by default")
         try store.changeSettings([("health.enabled", "true")], now)
         for hour in 10..<13 {
             _ = try store.append([try sip("2026-02-03T\(hour):00:00", hour)])
@@ -50,7 +51,7 @@ import TrackerSupport
         _ = try store.deleteDrink("d1", now)
         try store.updateHealthFiles()
         #expect(try keys("waterh.sqlite-drinks.xml") == stored() && keys("waterh.sqlite-drinks.csv") == stored())
-        try Data("broken".utf8).write(to: folder.appendingPathComponent("waterh.sqlite-drinks.csv"))
+        try Data("broken".utf8).write(to: scratch.url("health/waterh.sqlite-drinks.csv"))
         try store.updateHealthFiles()
         #expect(try keys("waterh.sqlite-drinks.csv") == stored())
     }
@@ -75,8 +76,7 @@ import TrackerSupport
         let stored = try store.allDrinks().map(\.key).sorted()
         #expect(stored.count == 150)
         for name in ["waterh.sqlite-drinks.xml", "waterh.sqlite-drinks.csv"] {
-            let text = try String(contentsOf: scratch.url("health/\(name)"), encoding: .utf8)
-            #expect(try HealthReader.samples(text).compactMap(\.uuid).sorted() == stored, "\(name)")
+            #expect(try keys(name) == stored, "\(name)")
         }
     }
 
