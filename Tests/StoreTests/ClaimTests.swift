@@ -88,23 +88,6 @@ import TrackerSupport
             "different texts are two notifications")
     }
 
-    /// B8: a drink re-arms reminders at its commit, without a check in between. K-B11: the return to pace is notified
-    /// later, once.
-    @Test func `the evaluation after a commit detects a drink that returns to pace`() throws {
-        try store.changeSettings([("reminders.backOnTrack", "true")], berlin("07:00"))
-        func decided(_ wall: String) throws -> [NotificationKind] {
-            let sink = MemorySink()
-            _ = try store.evaluate(berlin(wall), sinks: [sink])
-            return sink.delivered.map(\.kind)
-        }
-        #expect(try decided("07:18") == [.pace])
-        let drunk = try berlin("08:00")
-        _ = try store.logDrink(ml: 167, drunk)
-        #expect(store.afterCommit(drunk) == [])
-        #expect(try decided("08:00") == [.recovery] && decided("08:01") == [])
-        #expect(try decided("08:18") == [.pace], "amber again, 50 ml behind")
-    }
-
     /// E4: the grid restarts at the change, independently of the next evaluation.
     @Test func `a new interval restarts the time grid`() throws {
         _ = try store.startSession(berlin("21:00"))
