@@ -137,12 +137,8 @@ import TrackerService
     @Test func `an undo is refused when the drink was changed again later`() throws {
         let tracker = try fixture.tracker()
         let first = try tracker.logDrink(.ml(250)).drink
-        guard case .drink(let second) = try tracker.edit("d\(first.number)", EntryChange(ml: 300)),
-            case .drink(let third) = try tracker.edit("d\(second.drink.number)", EntryChange(ml: 350))
-        else {
-            Issue.record("no drinks")
-            return
-        }
+        let second = try tracker.edit("d\(first.number)", EntryChange(ml: 300)).asDrink()
+        let third = try tracker.edit("d\(second.drink.number)", EntryChange(ml: 350)).asDrink()
         let refusal = #expect(throws: Refusal.self) { try tracker.undo(ofDrink: "d\(first.number)") }
         #expect(refusal?.code == "changedLater")
         #expect(try total() == 350)
@@ -158,7 +154,7 @@ import TrackerService
         let tracker = try fixture.tracker()
         let first = try tracker.logDrink(.ml(250)).drink
         let yesterday = try tracker.moment("2026-06-14T12:00")
-        guard case .drink(let moved) = try tracker.edit("d\(first.number)", EntryChange(at: yesterday)) else { return }
+        let moved = try tracker.edit("d\(first.number)", EntryChange(at: yesterday)).asDrink()
         _ = try tracker.edit("d\(moved.drink.number)", EntryChange(ml: 400))
         #expect(throws: Refusal.self) { try tracker.undo(.today) }
         #expect(try total() == 400)

@@ -13,18 +13,11 @@ import TrackerSupport
     @Test func `drinks are logged, changed, deleted and undone with the new state`() throws {
         let logged = try fixture.tracker("10:00").logDrink(.ml(250))
         #expect(logged.drink.ml == 250 && logged.state.pace.dailyTotalMl == 250)
-        #expect(
-            try TrackerAPI.json(logged.drink)
-                == #"""
-                {"at":"2026-06-15T08:00:00Z","day":"2026-06-15","key":"id-1","ml":250,"number":1,"source":"cli",\#
-                "zone":"Europe/Berlin"}
-                """#
-        )
         let tracker = try fixture.tracker("11:00")
-        guard case .drink(let changed) = try tracker.edit("d1", EntryChange(ml: 300)) else { throw Unexpected() }
+        let changed = try tracker.edit("d1", EntryChange(ml: 300)).asDrink()
         #expect(changed.drink.number == 2 && changed.state.pace.dailyTotalMl == 300)
         _ = try tracker.logDrink(.cup, at: tracker.moment("10:30"))
-        guard case .drink(let gone) = try tracker.delete("d2") else { throw Unexpected() }
+        let gone = try tracker.delete("d2").asDrink()
         #expect(gone.drink.ml == 300 && gone.state.drinkCount == 1)
         #expect(try tracker.undo().undone == "deletion of 300 ml")
         #expect(try tracker.day(tracker.today()).drinks.count == 2)
@@ -39,10 +32,8 @@ import TrackerSupport
             ("23:40", "2026-06-13", "2026-06-13T21:40:00Z"), ("00:10", "2026-06-13", "2026-06-13T22:10:00Z"),
             ("9:05", "2026-06-13", "2026-06-13T07:05:00Z"), ("2026-06-14T09:05", "2026-06-14", "2026-06-14T07:05:00Z"),
         ].enumerated() {
-            guard case .drink(let moved) = try tracker.edit("d\(number + 1)", EntryChange(timeText: typed)) else {
-                throw Unexpected()
-            }
-            #expect(moved.drink.localDay.description == day && moved.drink.at.description == instant, "\(typed)")
+            let moved = try tracker.edit("d\(number + 1)", EntryChange(timeText: typed)).asDrink().drink
+            #expect(moved.localDay.description == day && moved.at.description == instant, "\(typed)")
         }
     }
 
@@ -61,19 +52,12 @@ import TrackerSupport
         let long = try fixture.tracker("20:30").drink(type: .beer, sizeOz: 24, abv: 5)
         #expect(long.log.standardDrinkEstimate == 2 && long.log.presetID == nil)
         _ = try fixture.tracker("20:40").water()
-        guard case .session(let edited) = try fixture.tracker("20:45").edit("w1", EntryChange(estimate: 1.5)) else {
-            throw Unexpected()
-        }
+        let edited = try fixture.tracker("20:45").edit("w1", EntryChange(estimate: 1.5)).asSession()
         #expect(edited.logs.first?.standardDrinkEstimate == 1.5)
         let ended = try fixture.tracker("23:00").endSession()
         #expect(!ended.session.isActive && ended.session.computedSummary?.drinks == 2)
         #expect(try fixture.tracker("23:01").sealLastSession().session.sealed)
         #expect(try fixture.tracker("23:02").sessions().sessions.count == 1)
-        #expect(
-            try keys(ended) == [
-                "carryMl", "endTime", "id", "isActive", "isWarning", "logs", "sealed", "sinceWater", "startTime",
-                "summary", "value",
-            ])
     }
 
     @Test func `settings are changed all or none`() throws {

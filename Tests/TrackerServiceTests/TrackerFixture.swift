@@ -1,4 +1,3 @@
-import Foundation
 import Store
 import Synchronization
 import TrackerCore
@@ -32,8 +31,14 @@ final class TrackerFixture: Sendable {
     }
 }
 
-/// The top-level keys of a JSON object.
-func keys(_ report: some Encodable) throws -> [String] {
-    let object = try JSONSerialization.jsonObject(with: Data(TrackerAPI.json(report).utf8)) as? [String: Any]
-    return (object ?? [:]).keys.sorted()
+extension EntryOutcome {
+    private struct Unexpected: Error {}
+
+    func asDrink() throws -> DrinkOutcome {
+        if case .drink(let drink) = self { drink } else { throw Unexpected() }
+    }
+
+    func asSession() throws -> SessionView {
+        if case .session(let session) = self { session } else { throw Unexpected() }
+    }
 }
