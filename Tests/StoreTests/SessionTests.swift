@@ -15,6 +15,10 @@ import TrackerCore
         try context("2026-06-\(time < "12:00" ? "16" : "15")T\(time):00+02:00", zone: "Europe/Berlin")
     }
 
+    private func addBeer(_ name: String, _ now: WriteContext) throws -> DrinkPreset {
+        try store.addPreset(name: name, drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, now)
+    }
+
     private func bottleSip(_ time: String, _ ml: Int) throws -> JournalEntry {
         try sip("2026-06-15T\(time):00", ml, offset: "+02:00", zone: "Europe/Berlin")
     }
@@ -221,24 +225,19 @@ import TrackerCore
         #expect(throws: SettingRefusal.self) {
             try store.changeSettings([("waterline.defaultPreset", shot.id)], at("20:04"))
         }
-        let names = ["beer", "", String(repeating: "x", count: 65), "tab\t"]
-        for name in names {
-            #expect(throws: Refusal.self) {
-                try store.addPreset(name: name, drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:05"))
-            }
+        for name in ["beer", "", String(repeating: "x", count: 65), "tab\t"] {
+            #expect(throws: Refusal.self) { try addBeer(name, at("20:05")) }
         }
     }
 
     /// SQL's lower() supports ASCII only.
     @Test func `preset names are compared case-insensitively (NFC)`() throws {
-        _ = try store.addPreset(name: "\u{C4}pfel", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 9, at("20:00"))
+        _ = try addBeer("\u{C4}pfel", at("20:00"))
         for name in ["\u{E4}pfel", "A\u{308}pfel", "a\u{308}PFEL"] {
-            #expect(throws: Refusal.self) {
-                try store.addPreset(name: name, drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:01"))
-            }
+            #expect(throws: Refusal.self) { try addBeer(name, at("20:01")) }
         }
         // A store of an earlier version can have such names: an exact match takes precedence.
-        let other = try store.addPreset(name: "x", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:02"))
+        let other = try addBeer("x", at("20:02"))
         try store.write {
             try $0.execute(sql: "UPDATE preset SET name = ? WHERE id = ?", arguments: ["\u{E4}pfel", other.id])
         }
