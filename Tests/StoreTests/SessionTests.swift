@@ -183,16 +183,19 @@ import TrackerCore
     @Test
     func `X1: a derived water is excluded, not edited`() throws {
         _ = try store.startSession(at("21:00"))
-        _ = try store.append([bottleSip("21:12", 240)])
+        // Two waters.
+        _ = try store.append([bottleSip("21:12", 500)])
         let now = try at("21:30")
-        let water = try #require(try store.activeSession(at: now.now)?.logs.first)
-        #expect(throws: WaterlineSession.Refusal.derived) { try store.editLog(water.id, amountOz: 4, now) }
-        try store.deleteLog(water.id, now)
-        #expect(try store.activeSession(at: now.now)?.logs.isEmpty == true)
-        _ = try store.append([bottleSip("21:12", 240)])
-        #expect(try store.activeSession(at: now.now)?.logs.isEmpty == true)
+        func waters() throws -> [String]? { try store.activeSession(at: now.now)?.logs.map(\.id) }
+        let both = try #require(try waters())
+        try #require(both.count == 2)
+        #expect(throws: WaterlineSession.Refusal.derived) { try store.editLog(both[0], amountOz: 4, now) }
+        try store.deleteLog(both[0], now)
+        #expect(try waters() == [both[1]])
+        _ = try store.append([bottleSip("21:12", 500)])
+        #expect(try waters() == [both[1]])
         _ = try store.undo(now)
-        #expect(try store.activeSession(at: now.now)?.logs.count == 1)
+        #expect(try waters() == both)
     }
 
     @Test

@@ -59,25 +59,6 @@ import Testing
         #expect(backwards.endTime == start && backwards.computedSummary?.durationText == "0m")
     }
 
-    @Test func `a derived water that the user excluded does not count`() {
-        let sips = [Sip(key: "a", at: start, ml: 500), Sip(key: "b", at: start.advanced(seconds: 60), ml: 16)]
-        let now = start.advanced(seconds: 600)
-        let all = BottleWater(sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8)
-        #expect(all.logs.map(\.id) == ["s|a", "s|a|1"] && all.carryMl == 42)
-        let some = BottleWater(
-            sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8, excluded: ["s|a"])
-        #expect(some.logs.map(\.id) == ["s|a|1"])
-    }
-
-    @Test func `session water counts once for the day`() {
-        let calendar = DayCalendar(zone: .utc)
-        var log = entries("W", start: start)[0]
-        #expect(log.hydrationDrink(calendar: calendar, defaultWaterOz: 8)?.ml == 237)
-        log.source = .bottle
-        #expect(log.hydrationDrink(calendar: calendar, defaultWaterOz: 8) == nil)
-        #expect(entries("A", start: start)[0].hydrationDrink(calendar: calendar, defaultWaterOz: 8) == nil)
-    }
-
     @Test func `the state contains no session after its end`() throws {
         let facts = TrackerFacts(zone: .utc)
         let closes = Tracker.evaluate(facts, now: start).idsToClose
