@@ -55,6 +55,21 @@ import TrackerCore
         ("a1,b2\n1,2\n", "not a health file"), ("<HealthData>", "truncated or not XML"),
         ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no HealthData element"),
         ("<!DOCTYPE HealthData [ <!ENTITY a \"b\"> ]><HealthData>&a;</HealthData>", "not XML"),
+        // Files of other kinds.
+        ("\u{0}\u{1}PNG", "UTF-16 is not valid"), ("{\"a\": 1}", "must be a list"),
+        ("[{\"startDate\": \"x\"}]", "no value_ml"), ("startDate,endDate\n1,2\n", "not a health file"),
+        ("<html></html>", "no HealthData element"), ("</HealthData>", "no HealthData element"),
+        ("<HealthData></HealthData><HealthData></HealthData>", "not XML"),
+        ("<HealthData><a></b></HealthData>", "not XML"),
+        // Impossible times and amounts, and a row after quoted line breaks.
+        (csv.replacing("2026", with: "0000"), "Line 2: invalid time"),
+        (csv.replacing("2026", with: "9999"), "Line 2: invalid time"),
+        (csv.replacing("-11-", with: "-13-"), "Line 2: \"2026-13-20 10:00:00 +0100\" is not a date"),
+        ("<HealthData>\(ForeignExportTests.water("1e30"))</HealthData>", "not an amount"),
+        (
+            "startDate,value_ml,note\n2026-11-20 10:00:00 +0100,200,\"a\n\n2\"\n2026-11-20 10:00:00 +0100,x,b\n",
+            "Line 5"
+        ),
     ])
     func `an invalid file is rejected with its line`(text: String, words: String) {
         #expect { try HealthReader.samples(text) } throws: { error in
@@ -71,11 +86,7 @@ import TrackerCore
             -->\n<!ELEMENT HealthData (Record*)>\n<!ATTLIST Record\n  device CDATA #IMPLIED\n<!ATTLIST Record\n>\n\
             ]>\n
             """
-        let record =
-            """
-             <Record type=\"HKQuantityTypeIdentifierDietaryWater\" sourceName=\"Cup &amp; Co &#8217;\" unit=\"L\" \
-            value=\"0.2\" startDate=\"2026-11-20 10:00:00 +0100\"/>\n
-            """
+        let record = ForeignExportTests.water("0.2", unit: "L", source: "Cup &amp; Co &#8217;")
         let samples = try HealthReader.samples(head + "<HealthData locale=\"de_DE\">\n" + record + "</HealthData>\n")
         #expect(samples.map(\.ml) == [200] && samples.first?.sourceName == "Cup & Co ’")
         #expect {
@@ -90,10 +101,7 @@ import TrackerCore
             <?xml version="1.0"?>
             <!-->a <HealthData> of another program -->
             <!----><!--<HealthData/>-->
-            <HealthData>
-             <Record type="HKQuantityTypeIdentifierDietaryWater" unit="mL" value="200" \
-            startDate="2026-11-20 10:00:00 +0100"/>
-            </HealthData>
+            <HealthData>\(ForeignExportTests.water("200"))</HealthData>
             """
         #expect(try HealthReader.read(Array(text.utf8), pieces: size).samples.map(\.ml) == [200])
     }
@@ -173,15 +181,6 @@ import TrackerCore
                 && sample.importKey == drink.key)
     }
 
-    @Test func `an impossible time is rejected with its line`() {
-        for text in [
-            "startDate,value_ml\n0000-01-01 10:00:00 +0000,100\n",
-            "startDate,value_ml\n9999-01-01 10:00:00 +0000,100\n",
-        ] {
-            #expect(throws: HealthFileError.self) { try HealthReader.samples(text) }
-        }
-    }
-
     /// The result does not depend on the number of entries.
     @Test(
         arguments: [
@@ -239,10 +238,5 @@ import TrackerCore
             let samples = try HealthReader.read(bytes, pieces: size).samples
             #expect(samples.map(\.ml) == [200, 1] && samples.map(\.uuid) == ["a\"1", "ä"], "\(size)")
         }
-    }
-
-    @Test func `an invalid row after quoted line breaks has its line number`() {
-        let text = "startDate,value_ml,note\n2026-11-20 10:00:00 +0100,200,\"a\n\n2\"\n2026-11-20 10:00:00 +0100,x,b\n"
-        #expect { try HealthReader.samples(text) } throws: { ($0 as? HealthFileError)?.line == 5 }
     }
 }

@@ -72,21 +72,4 @@ import TrackerCore
             HealthExport.text(.json, [drink]).contains(
                 rest == 0 ? ":00+05:45\"" : ".\(String(1000 + rest).dropFirst())+05:45\""))
     }
-
-    @Test(arguments: [
-        "", "hello", "\u{0}\u{1}PNG", "<html></html>", "{\"a\": 1}", "[1]", "[{\"startDate\": \"x\"}]",
-        "startDate,endDate\n1,2\n", "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,-5,u\n",
-        "startDate,endDate,value_ml,uuid\n2026-10-25 02:30:00 +0200,x,nan,u\n",
-        "startDate,endDate,value_ml,uuid\n2026-13-25 02:30:00 +0200,x,5,u\n",
-        "startDate,value_ml\n2026-10-25 02:30:00,5\n",
-        """
-        <HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"1e30\" \
-        startDate=\"2026-10-25 02:30:00 +0100\"/></HealthData>
-        """,
-        "<HealthData></HealthData><HealthData></HealthData>", "<HealthData><a></b></HealthData>",
-        "<HealthData a=\"&bomb;\"/>", "</HealthData>",
-    ])
-    func `a file of another kind is rejected`(_ text: String) {
-        #expect(throws: HealthFileError.self) { try HealthReader.samples(text) }
-    }
 }
