@@ -21,8 +21,6 @@ final class PublisherRig: Sendable {
     let sharesWaterline = Mutex(false)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
-
     /// - Parameters:
     ///   - limit: the timeout of a reminder at the broker.
     ///   - isInFile: the broker's address is in a file, which a purge does not change.
@@ -34,11 +32,7 @@ final class PublisherRig: Sendable {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
         let boxed = Boxed()
-        let tracker: @Sendable () throws -> TrackerAPI = {
-            TrackerAPI(
-                store,
-                WriteContext(now: Self.now(), zone: .utc, source: "mqtt", makeID: { UUID().uuidString.lowercased() }))
-        }
+        let tracker: @Sendable () throws -> TrackerAPI = { TrackerAPI(store, .test(at: .current, source: "mqtt")) }
         let mqtt = MQTTChannel(timeLimit: limit)
         let sharesWaterline: @Sendable () -> Bool = { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }
         channel = BufferedSink(
@@ -100,9 +94,8 @@ final class PublisherRig: Sendable {
 
     private final class Boxed: @unchecked Sendable { weak var rig: PublisherRig? }
 
-    func tracker(at now: Instant = now(), source: String = "cli") -> TrackerAPI {
-        TrackerAPI(
-            store, WriteContext(now: now, zone: .utc, source: source, makeID: { UUID().uuidString.lowercased() }))
+    func tracker(at now: Instant = .current, source: String = "cli") -> TrackerAPI {
+        TrackerAPI(store, .test(at: now, source: source))
     }
 
     /// The tracker of a service at noon of 15 June 2026: with nothing drunk, a reminder is due.

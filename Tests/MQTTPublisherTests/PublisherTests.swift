@@ -47,7 +47,7 @@ import TrackerSupport
         // Entries are resent with the same id if the broker stops before it confirms.
         #expect(await rig.hasPublishedAll())
         try await broker.stop()
-        let old = PublisherRig.now().advanced(seconds: -7 * 86_400)
+        let old = Instant.current.advanced(seconds: -7 * 86_400)
         for number in 0..<50 {
             _ = try rig.tracker().logDrink(.ml(2 + number), at: old.advanced(seconds: Double(number)))
         }
@@ -272,7 +272,7 @@ import TrackerSupport
                 "h/cmd/log", "{\"ml\": 20, \"pressed\": \(seconds), \"transaction\": \"now-\(number)\"}")
             _ = await eventually { ear.payloads(at: "h/response/log").count == logged + number + 1 }
             let last = try #require(try rig.store.lastDrink())
-            #expect(last.ml == 20 && last.at.seconds(to: PublisherRig.now()).magnitude < 30)
+            #expect(last.ml == 20 && last.at.seconds(to: Instant.current).magnitude < 30)
         }
         await rig.stop()
     }
@@ -317,7 +317,7 @@ import TrackerSupport
             heard().map { $0["kind"] as? String } == sent.map(\.kind.id)
                 && heard().map { $0["at"] as? String } == sent.map { $0.decidedAt?.description })
         for (said, notification) in zip(heard(), sent) {
-            let isLate = notification.decidedAt.map { $0.seconds(to: PublisherRig.now()) > 910 } ?? false
+            let isLate = notification.decidedAt.map { $0.seconds(to: Instant.current) > 910 } ?? false
             guard isLate else { continue }
             #expect(
                 said["historical"] as? Bool == true && said["event_type"] as? String == "historical"
@@ -380,9 +380,7 @@ import TrackerSupport
         var took: [Duration] = []
         for ml in 1...5 {
             let began = ContinuousClock.now
-            _ = try TrackerAPI(
-                other, WriteContext(now: PublisherRig.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString })
-            ).logDrink(.ml(ml))
+            _ = try TrackerAPI(other, .test(at: .current)).logDrink(.ml(ml))
             #expect(await eventually { ear.payloads(at: "h/sip").count == ml })
             took.append(.now - began)
         }

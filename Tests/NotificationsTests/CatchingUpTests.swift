@@ -12,14 +12,9 @@ import TrackerSupport
 @Suite struct CatchingUpTests {
     /// The state at this hour of the day, independent of the time of the test.
     private func tracker(_ store: TrackerStore, _ hours: Double) throws -> TrackerAPI {
-        let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let day = DayCalendar(zone: .utc, boundaryHour: 4)
-        let start = day.start(of: day.day(of: now))
-        return TrackerAPI(
-            store,
-            WriteContext(
-                now: start.advanced(seconds: hours * 3600), zone: .utc, source: "cli",
-                makeID: { UUID().uuidString.lowercased() }))
+        let start = day.start(of: day.day(of: .current))
+        return TrackerAPI(store, .test(at: start.advanced(seconds: hours * 3600)))
     }
 
     /// Sets the rig's clock to this hour.

@@ -62,9 +62,7 @@ final class PhoneRig: Sendable {
     private final class Boxed: @unchecked Sendable { weak var rig: PhoneRig? }
 
     private static func tracker(_ store: TrackerStore, _ skew: Double) -> TrackerAPI {
-        let now = Instant(milliseconds: Int64((Date().timeIntervalSince1970 + skew) * 1000))
-        return TrackerAPI(
-            store, WriteContext(now: now, zone: .utc, source: "pocket", makeID: { UUID().uuidString.lowercased() }))
+        TrackerAPI(store, .test(at: Instant.current.advanced(seconds: skew), source: "notification"))
     }
 
     func tracker() -> TrackerAPI { Self.tracker(store, skew.withLock { $0 }) }

@@ -47,8 +47,6 @@ final class GatewayRig: Sendable {
     let log = LogLines()
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
-
     /// - Parameter store: a store that exists; `nil` creates one.
     init(_ plan: PostgresPlan, store: TrackerStore? = nil) throws {
         folder = try TemporaryFolder()
@@ -56,24 +54,22 @@ final class GatewayRig: Sendable {
         self.store = store
         role = String(plan.url.split(separator: ":")[1].dropFirst(2))
         publisher = PostgresPublisher(
-            plan, tracker: { Self.tracker(store) }, version: "test", watch: StoreWatch(store.path), log: log.logger,
+            plan, tracker: { TrackerAPI(store, .test(at: .current)) }, version: "test", watch: StoreWatch(store.path),
+            log: log.logger,
             randomFraction: { 0 })
         publisher.prepare()
     }
 
-    private static func tracker(_ store: TrackerStore) -> TrackerAPI {
-        TrackerAPI(
-            store, WriteContext(now: now(), zone: .utc, source: "test", makeID: { UUID().uuidString.lowercased() }))
-    }
-
-    var tracker: TrackerAPI { Self.tracker(store) }
+    var tracker: TrackerAPI { TrackerAPI(store, .test(at: .current)) }
 
     /// Logs drinks on the days before today.
     @discardableResult
     func drink(_ count: Int, every hours: Double = 5) throws -> [String] {
         try (1...count).map { number in
-            try tracker.logDrink(.ml(100 + number), at: Self.now().advanced(seconds: -Double(number) * hours * 3600))
-                .drink.drink.key
+            try tracker.logDrink(
+                .ml(100 + number), at: Instant.current.advanced(seconds: -Double(number) * hours * 3600)
+            )
+            .drink.drink.key
         }
     }
 

@@ -19,7 +19,7 @@ import TrackerSupport
         #expect(try await rig.days(in: database) == rig.days())
 
         _ = try rig.tracker.edit(keys[0], EntryChange(ml: 55))
-        _ = try rig.tracker.edit(keys[1], EntryChange(at: GatewayRig.now().advanced(seconds: -40 * 86400)))
+        _ = try rig.tracker.edit(keys[1], EntryChange(at: Instant.current.advanced(seconds: -40 * 86400)))
         _ = try rig.tracker.delete(keys[2])
         _ = try rig.tracker.delete(keys[3])
         _ = try rig.tracker.undo()

@@ -4,6 +4,7 @@ import Store
 import Support
 import Testing
 import TrackerCore
+import TrackerSupport
 
 /// A real HTTP server in another process.
 struct SyncServer {
@@ -35,7 +36,7 @@ struct SyncServer {
 
 /// A write at a time in seconds since 1970.
 func context(_ seconds: Int64) -> WriteContext {
-    WriteContext(now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
+    .test(at: Instant(seconds: seconds))
 }
 
 @Suite struct SyncTests {

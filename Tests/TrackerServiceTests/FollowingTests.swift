@@ -46,8 +46,7 @@ struct FollowingTests {
         let path = folder.file("s.sqlite")
         let noon = try TrackerFixture().tracker().context
         @Sendable func tracker(_ store: TrackerStore) -> TrackerAPI {
-            TrackerAPI(
-                store, WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString }))
+            TrackerAPI(store, .test(at: noon.now, zone: noon.zone))
         }
         let (store, other, third) = (
             try TrackerStore(path: path), try TrackerStore(path: path), try TrackerStore(path: path)
