@@ -10,6 +10,22 @@ import Testing
         MQTTOptions(address: try MQTTAddress(broker.url), clientID: id)
     }
 
+    /// A connection that the broker has accepted, with a subscription to `topic`.
+    private func connect(
+        _ options: MQTTOptions, to topic: String? = nil,
+        _ handle: @escaping @Sendable (MQTTMessage) throws -> Void = { _ in }
+    ) async throws -> MQTTConnection {
+        let session = try MQTTConnection(options, receive: handle)
+        try await session.connected()
+        if let topic { try await session.subscribe([topic]) }
+        return session
+    }
+
+    /// The number of messages that the client has acknowledged. The broker must log everything.
+    private func acknowledged(_ broker: Broker) -> Int {
+        broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") }
+    }
+
     private final class Box<Value: Sendable>: Sendable {
         private let held: Mutex<Value>
         init(_ value: Value) { held = Mutex(value) }
@@ -20,15 +36,7 @@ import Testing
     @Test func `messages are confirmed and received in order`() async throws {
         let broker = try await Broker()
         let listener = try await broker.listen("t/#", as: "ear")
-        _ = await eventually { listener.isRunning }
-        let session = try MQTTConnection(options(broker)) { _ in }
-        try await session.connected()
-        // The listener must be subscribed first.
-        let isHeard = try await eventually {
-            _ = try await session.publish([MQTTMessage("t/hello", "x")])
-            return !listener.payloads(at: "t/hello").isEmpty
-        }
-        #expect(isHeard)
+        let session = try await connect(options(broker))
         for batch in 0..<10 { _ = try await session.publish((0..<50).map { MQTTMessage("t/n", "\(batch * 50 + $0)") }) }
         let heard = await event { listener.payloads(at: "t/n").count == 500 ? listener.payloads(at: "t/n") : nil }
         #expect(heard == (0..<500).map(String.init))
@@ -39,15 +47,10 @@ import Testing
 
     @Test func `messages wait in a persistent session`() async throws {
         let (broker, inbox) = (try await Broker(), Box([MQTTMessage]()))
-        let first = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
-        try await first.connected()
-        try await first.subscribe(["c/#"])
-        await first.close()
+        try await connect(options(broker), to: "c/#") { message in inbox.change { $0.append(message) } }.close()
         try await broker.publish("c/one", "while away")
         try await broker.publish("c/kept", "rubbish", more: ["-r"])
-        let second = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
-        try await second.connected()
-        try await second.subscribe(["c/#"])
+        let second = try await connect(options(broker), to: "c/#") { message in inbox.change { $0.append(message) } }
         #expect(await eventually { inbox.value.contains { $0.isRetained } })
         #expect(inbox.value.first == MQTTMessage("c/one", "while away"))
         #expect(inbox.value.last == MQTTMessage("c/kept", "rubbish", isRetained: true))
@@ -57,8 +60,7 @@ import Testing
     @Test func `a connection fails when no broker listens`() async throws {
         let options = MQTTOptions(
             address: MQTTAddress(host: "127.0.0.1", port: UInt16(try Broker.freePort())), clientID: "x")
-        let session = try MQTTConnection(options) { _ in }
-        let failure = await #expect(throws: MQTTFailure.self) { try await session.connected() }
+        let failure = await #expect(throws: MQTTFailure.self) { try await connect(options) }
         #expect(
             failure?.kind == .unreachable && failure?.sentence.contains("refused") == true, "\(failure?.sentence ?? "")"
         )
@@ -70,8 +72,7 @@ import Testing
         defer { broker.signal(SIGCONT) }
         var options = try options(broker)
         options.limit = .seconds(1)
-        let session = try MQTTConnection(options) { _ in }
-        let failure = await #expect(throws: MQTTFailure.self) { try await session.connected() }
+        let failure = await #expect(throws: MQTTFailure.self) { try await connect(options) }
         #expect(failure?.kind == .noAnswer)
     }
 
@@ -79,22 +80,19 @@ import Testing
         let broker = try await Broker()
         var options = try options(broker)
         options.limit = .seconds(1)
-        let session = try MQTTConnection(options) { _ in }
-        try await session.connected()
+        let session = try await connect(options)
         broker.signal(SIGSTOP)
         let silent = await #expect(throws: MQTTFailure.self) { try await session.publish([MQTTMessage("t", "x")]) }
         #expect(silent?.kind == .noAnswer)
         broker.signal(SIGCONT)
-        let again = try MQTTConnection(options) { _ in }
-        try await again.connected()
+        let again = try await connect(options)
         try await broker.stop()
         #expect(await again.ended().kind == .lost)
     }
 
     @Test func `an invalid topic is rejected`() async throws {
         let broker = try await Broker()
-        let session = try MQTTConnection(options(broker)) { _ in }
-        try await session.connected()
+        let session = try await connect(options(broker))
         for message in [MQTTMessage("a/#", "x"), MQTTMessage("", "x")] {
             #expect(try await session.publish([message]).map(\.isAccepted) == [false])
         }
@@ -108,7 +106,7 @@ import Testing
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let (began, fails) = (Box(0), Box(false))
         let resumed = DispatchSemaphore(value: 0)
-        func connect() throws -> MQTTConnection {
+        func start() throws -> MQTTConnection {
             try MQTTConnection(options(broker)) { message in
                 guard message.topic == "c/x" else { return }
                 began.change { $0 += 1 }
@@ -116,31 +114,28 @@ import Testing
                 if fails.value { throw Unprocessed() }
             }
         }
-        func acknowledged() -> Int {
-            broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") }
-        }
-        let session = try connect()
+        let session = try start()
         try await session.connected()
         try await session.subscribe(["c/#"])
         try await broker.publish("c/x", "1")
         #expect(await eventually { began.value == 1 })
         // By then the broker has read all earlier writes.
         for _ in 0..<2 { try await broker.publish("d", "y") }
-        #expect(acknowledged() == 0, "\(broker.log)")
+        #expect(acknowledged(broker) == 0, "\(broker.log)")
         resumed.signal()
-        #expect(await eventually { acknowledged() == 1 }, "\(broker.log)")
+        #expect(await eventually { acknowledged(broker) == 1 }, "\(broker.log)")
 
         fails.change { $0 = true }
         try await broker.publish("c/x", "2")
         #expect(await eventually { began.value == 2 })
         resumed.signal()
-        #expect(await session.ended().kind == .closed && acknowledged() == 1, "\(broker.log)")
+        #expect(await session.ended().kind == .closed && acknowledged(broker) == 1, "\(broker.log)")
         fails.change { $0 = false }
-        let again = try connect()
+        let again = try start()
         #expect(await eventually { began.value == 3 }, "\(broker.log)")
         try await again.connected()
         resumed.signal()
-        #expect(await eventually { acknowledged() == 2 }, "\(broker.log)")
+        #expect(await eventually { acknowledged(broker) == 2 }, "\(broker.log)")
         await again.close()
     }
 
@@ -149,12 +144,10 @@ import Testing
         let broker = try await Broker()
         let began = Box(0)
         let resumed = DispatchSemaphore(value: 0)
-        let session = try MQTTConnection(options(broker)) { _ in
+        let session = try await connect(options(broker), to: "c/#") { _ in
             began.change { $0 += 1 }
             resumed.wait()
         }
-        try await session.connected()
-        try await session.subscribe(["c/#"])
         for text in ["1", "2"] { try await broker.publish("c/x", text) }
         #expect(await eventually { began.value == 1 })
         try await broker.stop()
@@ -166,10 +159,7 @@ import Testing
     /// Each command must be acknowledged before the next one runs. Otherwise a killed service runs commands twice.
     @Test func `queued messages are processed one at a time`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
-        let first = try MQTTConnection(options(broker)) { _ in }
-        try await first.connected()
-        try await first.subscribe(["c/#"])
-        await first.close()
+        try await connect(options(broker), to: "c/#").close()
         let pub = try #require(Program(system: "mosquitto_pub"))
         let lines = (0..<40).map { "\($0)\n" }.joined()
         #expect(
@@ -177,20 +167,16 @@ import Testing
                 == 0)
         let came = Box([String]())
         let resumed = DispatchSemaphore(value: 0)
-        let session = try MQTTConnection(options(broker)) { message in
+        let session = try await connect(options(broker)) { message in
             came.change { $0.append(message.text ?? "?") }
             resumed.wait()
-        }
-        try await session.connected()
-        func confirmed() -> Int {
-            broker.log.split(separator: "\n").count { $0.contains("Received PUBACK from bench") }
         }
         for number in 0..<40 {
             #expect(await eventually { came.value.count == number + 1 })
             // The library reads as many messages at once as it awaits acknowledgements for.
             if number == 0 { session.post((0..<50).map { MQTTMessage("answer", "\($0)") }) }
             // While this message is processed, all earlier ones are acknowledged, and it is not.
-            #expect(await eventually { confirmed() == number }, "of \(number) messages \(confirmed()) are confirmed")
+            #expect(await eventually { acknowledged(broker) == number }, "message \(number): \(broker.log)")
             resumed.signal()
         }
         #expect(came.value == (0..<40).map(String.init))
@@ -200,9 +186,7 @@ import Testing
     /// With MQTT 5 the broker drops messages above the size limit, and later messages arrive.
     @Test func `a message above the size limit is rejected`() async throws {
         let (broker, inbox) = (try await Broker(), Box([MQTTMessage]()))
-        let session = try MQTTConnection(options(broker)) { message in inbox.change { $0.append(message) } }
-        try await session.connected()
-        try await session.subscribe(["c/#"])
+        let session = try await connect(options(broker), to: "c/#") { message in inbox.change { $0.append(message) } }
         let file = broker.folder.url("huge")
         try Data().write(to: file)
         try FileHandle(forWritingTo: file).truncate(atOffset: 200_000_000)
@@ -242,31 +226,19 @@ import Testing
         await session.close()
     }
 
-    private func brokerWithPassword(_ more: [String] = []) async throws -> Broker {
-        try await Broker({ folder in
-            let make = try #require(Program(system: "mosquitto_passwd"))
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: make.path)
-            process.arguments = ["-b", "-c", folder.file("users"), "me", "right"]
-            try process.run()
-            process.waitUntilExit()
-            return ["allow_anonymous false", "password_file \(folder.file("users"))"] + more
-        })
-    }
-
     @Test(arguments: [("me", "right", true), ("me", "wrong", false), ("you", "right", false)])
     func `a broker with a password rejects a connection without it`(user: String, password: String, isLetIn: Bool)
         async throws
     {
-        let broker = try await brokerWithPassword()
+        let broker = try await Broker { folder in
+            let make = URL(fileURLWithPath: try #require(Program(system: "mosquitto_passwd")).path)
+            try Process.run(make, arguments: ["-b", "-c", folder.file("users"), "me", "right"]).waitUntilExit()
+            return ["allow_anonymous false", "password_file \(folder.file("users"))"]
+        }
         var options = try options(broker)
         (options.user, options.password) = (user, password)
-        let session = try MQTTConnection(options) { _ in }
-        if isLetIn {
-            try await session.connected()
-            return await session.close()
-        }
-        let failure = await #expect(throws: MQTTFailure.self) { try await session.connected() }
+        if isLetIn { return try await connect(options).close() }
+        let failure = await #expect(throws: MQTTFailure.self) { try await connect(options) }
         #expect(failure?.kind == .refused, "\(failure?.sentence ?? "")")
     }
 
@@ -287,8 +259,7 @@ import Testing
             options.authorities = certificates.file("ca.pem")
             (options.certificate, options.key) = (certificates.file("client.pem"), certificates.file("client.key"))
             change(&options)
-            let session = try MQTTConnection(options) { _ in }
-            try await session.connected()
+            let session = try await connect(options)
             _ = try await session.publish([MQTTMessage("t", "secret")])
             await session.close()
         }
