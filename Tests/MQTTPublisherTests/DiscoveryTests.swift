@@ -12,6 +12,10 @@ import TrackerService
         try #require(try JSONSerialization.jsonObject(with: Data(TrackerAPI.json(device).utf8)) as? [String: Any])
     }
 
+    private func components(_ device: HomeDevice) throws -> [String: [String: Any]] {
+        try #require(try message(device)["components"] as? [String: [String: Any]])
+    }
+
     private func day(commands: Bool = true, waterline: Bool = true) -> HomeDevice {
         HomeDevice.day(
             id: "abc", version: "1", topics: Topics(prefix: "home/water"), commands: commands, waterline: waterline)
@@ -20,10 +24,8 @@ import TrackerService
     private func bottle(commands: Bool = true, isOnly: Bool = true) throws -> HomeDevice {
         let store = try TrackerStore(inMemory: "UTC")
         try store.adoptBottle("A4:C1:38:01:02:03")
-        let tracker = TrackerAPI(
-            store, WriteContext(now: Instant(seconds: 0), zone: .utc, source: "t", makeID: { "x" }))
         return HomeDevice.bottle(
-            try #require(tracker.store.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"),
+            try #require(store.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"),
             commands: commands, isOnly: isOnly)
     }
 
@@ -38,7 +40,7 @@ import TrackerService
             #expect(message["availability_topic"] as? String == "home/water/availability")
         }
         func topic(_ device: HomeDevice, _ key: String) throws -> String? {
-            (try message(device)["components"] as? [String: [String: Any]])?[key]?["state_topic"] as? String
+            try components(device)[key]?["state_topic"] as? String
         }
         #expect(
             try topic(other, "battery") == "home/water/bottle/a4c138010203"
@@ -49,9 +51,8 @@ import TrackerService
 
     @Test func `entity ids are stable`() throws {
         for device in [day(), try bottle()] {
-            let components = try #require(try message(device)["components"] as? [String: [String: Any]])
-            #expect(components.count == device.components.count)
-            for (key, fields) in components {
+            #expect(try components(device).count == device.components.count)
+            for (key, fields) in try components(device) {
                 let platform = try #require(fields["platform"] as? String)
                 guard fields.count > 1 else { continue }
                 #expect(fields["unique_id"] as? String == "\(device.id)_\(key)")
@@ -69,8 +70,7 @@ import TrackerService
             "duration": ("s", ["measurement", "total"]), "timestamp": (nil, [nil]), "enum": (nil, [nil]),
         ]
         for device in [day(), try bottle()] {
-            let components = try #require(try message(device)["components"] as? [String: [String: Any]])
-            for (key, fields) in components where fields["platform"] as? String == "sensor" {
+            for (key, fields) in try components(device) where fields["platform"] as? String == "sensor" {
                 let state = fields["state_class"] as? String
                 if let kind = fields["device_class"] as? String {
                     let rule = try #require(units[kind], "\(key) is \(kind)")
@@ -82,14 +82,13 @@ import TrackerService
                 #expect((state == "total") == (fields["last_reset_value_template"] != nil), "\(key)")
             }
         }
-        let today = try #require((try message(day())["components"] as? [String: [String: Any]])?["today"])
+        let today = try #require(try components(day())["today"])
         #expect(today["device_class"] as? String == "volume" && today["state_class"] as? String == "total")
     }
 
     @Test func `disabled entities are removed`() throws {
         func bare(_ device: HomeDevice) throws -> Set<String> {
-            let components = try #require(try message(device)["components"] as? [String: [String: Any]])
-            return Set(components.filter { Set($0.value.keys) == ["platform"] }.keys)
+            Set(try components(device).filter { Set($0.value.keys) == ["platform"] }.keys)
         }
         #expect(try bare(day()) == ["goal"])
         #expect(

@@ -39,11 +39,8 @@ import TrackerSupport
         return try MQTTPlan(settings.service)
     }
 
-    @Test func `without a broker setting there is no publisher`() throws {
+    @Test func `the MQTT configuration has every setting, requires a broker and logs no secret`() throws {
         #expect(try plan([("mqtt.prefix", "a")]) == nil)
-    }
-
-    @Test func `the MQTT configuration has every setting and logs no secret`() throws {
         let full = try #require(
             try plan([
                 ("mqtt.url", "mqtts://h"), ("mqtt.prefix", "a/b"), ("mqtt.commands", "true"), ("mqtt.user", "me"),
@@ -74,10 +71,9 @@ import TrackerSupport
         #expect("\(error.map { "\($0)" } ?? "")".contains("pw") == false)
     }
 
-    private func drink(_ ml: Int = 120, at seconds: Int64 = 1_000_000, deleted: Bool = false) throws -> StoredDrink {
+    private func drink(deleted: Bool) throws -> StoredDrink {
         let store = try TrackerStore(inMemory: "UTC")
-        let context = WriteContext(now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { "id" })
-        var drink = try store.logDrink(ml: ml, context)
+        var drink = try store.logDrink(ml: 120, .test(at: Instant(seconds: 1_000_000)))
         drink.drink.isDeleted = deleted
         return drink
     }
@@ -178,30 +174,23 @@ import TrackerSupport
     @Test(arguments: troubles) func `a connection error names the setting to change`(
         _ kind: MQTTFailure.Kind, _ url: String, _ words: [String]
     ) throws {
-        var settings = Settings()
-        try settings.set("mqtt.url", to: url)
-        let text = MQTTAdvice.message(MQTTFailure(kind, "It went wrong"), try MQTTPlan(settings.service))
+        let text = MQTTAdvice.message(MQTTFailure(kind, "It went wrong"), try plan([("mqtt.url", url)]))
         #expect(text.hasPrefix("It went wrong. ") && words.allSatisfy(text.contains), "\(text)")
     }
 
     @Test(arguments: ["wrong version number", "unexpected eof while reading"])
     func `an error of a port without TLS does not name the CA file`(_ reason: String) throws {
-        var settings = Settings()
-        try settings.set("mqtt.url", to: "mqtts://h:1883")
-        let text = MQTTAdvice.message(MQTTFailure(.tls, reason), try MQTTPlan(settings.service))
+        let text = MQTTAdvice.message(MQTTFailure(.tls, reason), try plan([("mqtt.url", "mqtts://h:1883")]))
         #expect(text.contains("might not use TLS") && !text.contains("caFile"), "\(text)")
     }
 
     @Test func `an empty password file is reported, and one with blanks is read`() throws {
         let folder = try TemporaryFolder()
         try Data().write(to: folder.url("password"))
-        var settings = Settings()
-        for (name, text) in [
-            ("mqtt.url", "mqtt://h"), ("mqtt.user", "me"), ("mqtt.passwordFile", folder.file("password")),
-        ] { try settings.set(name, to: text) }
-        let failure = #expect(throws: WrongInput.self) { try MQTTPlan(settings.service) }
+        let settings = [("mqtt.url", "mqtt://h"), ("mqtt.user", "me"), ("mqtt.passwordFile", folder.file("password"))]
+        let failure = #expect(throws: WrongInput.self) { try plan(settings) }
         #expect(failure?.sentence.contains("is empty") == true)
         try Data("a b ä\nsecond line".utf8).write(to: folder.url("password"))
-        #expect(try MQTTPlan(settings.service)?.password == "a b ä")
+        #expect(try plan(settings)?.password == "a b ä")
     }
 }
