@@ -67,11 +67,12 @@ final class PublisherRig: Sendable {
     /// A publisher that is connected to a new broker, and a subscriber that was there before.
     /// - Parameter client: the subscriber's client ID, for which the broker keeps messages.
     static func connected(
-        listen topic: String, as client: String? = nil, _ settings: [(String, String)] = []
+        listen topic: String, as client: String? = nil, _ settings: [(String, String)] = [], bottles: [String] = [],
+        isInFile: Bool = false
     ) async throws -> (Broker, PublisherRig, RunningProgram) {
         let broker = try await Broker()
         let ear = try await broker.listen(topic, as: client)
-        return (broker, try await broker.publisher(settings), ear)
+        return (broker, try await broker.publisher(settings, bottles: bottles, isInFile: isInFile), ear)
     }
 
     var events: [String] { log.all }
@@ -148,6 +149,14 @@ extension Broker {
 extension RunningProgram {
     /// The JSON objects of a topic in the output of `Broker.listen`, oldest first.
     func objects(at topic: String) -> [[String: Any]] { payloads(at: topic).map { object($0) } }
+
+    /// The amounts of the published drinks, oldest first.
+    var sips: [Int] { objects(at: "h/sip").compactMap { $0["ml"] as? Int } }
+
+    /// The response to a command, by its number from 0; empty if none arrives.
+    func response(to command: String, _ number: Int = 0) async -> [String: Any] {
+        object(await event { payloads(at: "h/response/\(command)").dropFirst(number).first })
+    }
 
     /// The last JSON object of a topic; empty if there is none.
     func lastObject(at topic: String) -> [String: Any] { object(payloads(at: topic).last) }

@@ -83,11 +83,9 @@ import TrackerSupport
         try await sqlite(rig.store.path, "CREATE TRIGGER full \(full)")
         for ml in [1, 2, 3] {
             _ = try rig.tracker().logDrink(.ml(ml))
-            #expect(
-                await eventually { ear.objects(at: "h/sip").contains { $0["ml"] as? Int == ml } },
-                "\(ml): \(ear.output) \(rig.events)")
+            #expect(await eventually { ear.sips.contains(ml) }, "\(ml): \(ear.output) \(rig.events)")
         }
-        #expect(ear.objects(at: "h/sip").compactMap { $0["ml"] as? Int } == [1, 2, 3] && rig.connections > 1)
+        #expect(ear.sips == [1, 2, 3] && rig.connections > 1)
         try await sqlite(rig.store.path, "DROP TRIGGER full")
         #expect(await rig.hasPublishedAll())
         await rig.stop()
@@ -103,14 +101,10 @@ import TrackerSupport
             try await broker.start()
             try await rig.connected(2 + round)
         }
-        let all: [Int]? = await event {
-            let seen = ear.objects(at: "h/sip").compactMap { $0["ml"] as? Int }
-            return Set(seen).count == 20 ? seen : nil
-        }
-        let seen = try #require(all, "\(ear.output)")
+        #expect(await eventually { Set(ear.sips).count == 20 }, "\(ear.output)")
         // At least once, and the first copies in order.
         var first: [Int] = []
-        for ml in seen where !first.contains(ml) { first.append(ml) }
+        for ml in ear.sips where !first.contains(ml) { first.append(ml) }
         #expect(first == Array(100..<120))
         await rig.stop()
     }
@@ -131,7 +125,7 @@ import TrackerSupport
         try await broker.stop()
         try await broker.start()
         try await rig.connected(2)
-        #expect(await eventually { ear.objects(at: "h/sip").contains { $0["ml"] as? Int == 77 } }, "\(ear.output)")
+        #expect(await eventually { ear.sips.contains(77) }, "\(ear.output)")
         #expect(await rig.hasPublishedAll())
         await rig.stop()
     }
@@ -168,10 +162,8 @@ import TrackerSupport
         rig.start()
         try await rig.connected()
         try await broker.publish("h/cmd/flash", payload)
-        let answer = try #require(await event { ear.payloads(at: "h/response/flash").first }, "\(ear.output)")
-        #expect(
-            object(answer)["code"] as? String == "outcomeUnknown" && object(answer)["status"] as? String == "error",
-            "\(answer)")
+        let answer = await ear.response(to: "flash")
+        #expect(answer["code"] as? String == "outcomeUnknown" && answer["status"] as? String == "error", "\(answer)")
         #expect(rig.sent.withLock { $0 }.isEmpty)
         await rig.stop()
     }
@@ -199,11 +191,8 @@ import TrackerSupport
         for (name, payload, code) in Self.commands {
             let before = ear.payloads(at: "h/response/\(name)").count
             try await broker.publish("h/cmd/\(name)", payload)
-            let answer: String? = await event { ear.payloads(at: "h/response/\(name)").dropFirst(before).first }
-            let said = object(answer)
-            #expect(
-                (said["code"] as? String ?? said["status"] as? String) == code,
-                "\(name) \(payload): \(answer ?? "nothing")")
+            let said = await ear.response(to: name, before)
+            #expect((said["code"] as? String ?? said["status"] as? String) == code, "\(name) \(payload): \(said)")
         }
         #expect(
             rig.sent.withLock { $0 } == [
@@ -247,11 +236,10 @@ import TrackerSupport
             try await broker.publish(
                 "h/cmd/\(command)", "{\"transaction\": \"\(command)-old\", \"pressed\": \(pressed)\(more)}")
         }
-        let refused = object(await event { ear.payloads(at: "h/response/light").first })
-        #expect(refused["code"] as? String == "tooLate")
+        #expect(await ear.response(to: "light")["code"] as? String == "tooLate")
         // A command more than a week old must not run.
         try await broker.publish("h/cmd/flash", "{\"transaction\": \"flash-old\", \"pressed\": \(pressed - 8 * 86400)}")
-        #expect(object(await event { ear.payloads(at: "h/response/flash").first })["code"] as? String == "tooLate")
+        #expect(await ear.response(to: "flash")["code"] as? String == "tooLate")
         #expect(rig.sent.withLock { $0 } == [])
         _ = try #require(await event { ear.payloads(at: "h/response/log").first })
         let drink = try #require(try rig.store.lastDrink())
@@ -259,8 +247,7 @@ import TrackerSupport
         // A delayed undo must not revert a later entry.
         try await broker.publish("h/cmd/log", #"{"ml": 500, "transaction": "somebody-else"}"#)
         try await broker.publish("h/cmd/undo", "{\"transaction\": \"undo-old\", \"pressed\": \(pressed)}")
-        let undone = object(await event { ear.payloads(at: "h/response/undo").first })
-        #expect(undone["code"] as? String == "changedSince", "\(undone)")
+        #expect(await ear.response(to: "undo")["code"] as? String == "changedSince")
         try await broker.publish("h/cmd/undo", #"{"transaction": "undo-now"}"#)
         #expect(await eventually { ear.payloads(at: "h/response/undo").count == 2 })
         let logged = ear.payloads(at: "h/response/log").count
@@ -282,7 +269,7 @@ import TrackerSupport
         let noon = try rig.trackerAtNoon()
         #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false])
         #expect(try rig.store.notifications().isEmpty)
-        let ear = try await listens(broker)
+        let ear = try await broker.listen("h/notify")
         #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [true])
         #expect(await eventually { ear.payloads(at: "h/notify").contains { $0.contains("hydration-reminder") } })
         await rig.stop()
@@ -339,22 +326,11 @@ import TrackerSupport
         #expect(other.payloads(at: "h/notify") == ["end"], "\(other.output)")
     }
 
-    /// Waits until a client has subscribed to reminders.
-    private func listens(_ broker: Broker) async throws -> RunningProgram {
-        let ear = try await broker.listen("h/notify")
-        let hears = try await eventually {
-            try await broker.publish("h/notify", "{}")
-            return !ear.payloads(at: "h/notify").isEmpty
-        }
-        #expect(hears)
-        return ear
-    }
-
     /// On a stalled network a sent message is not sent again until its result is known.
     @Test func `a slow broker receives each notification once`() async throws {
         let broker = try await Broker()
         let rig = try await broker.publisher(limit: .milliseconds(300))
-        let ear = try await listens(broker)
+        let ear = try await broker.listen("h/notify")
         func heard() -> Int { ear.payloads(at: "h/notify").count { $0.contains("hydration-reminder") } }
         let noon = try rig.trackerAtNoon()
         broker.signal(SIGSTOP)
@@ -406,7 +382,7 @@ import TrackerSupport
         await without.expectLine("1 drink wait")
         await without.stop()
         let again = try await broker.publisher(store: rig.store)
-        #expect(await eventually { ear.payloads(at: "h/sip").contains { $0.contains("\"ml\":77") } })
+        #expect(await eventually { ear.sips.contains(77) })
         await again.stop()
     }
 
@@ -421,9 +397,7 @@ import TrackerSupport
     }
 
     @Test func `published devices follow the bottles and settings`() async throws {
-        let broker = try await Broker()
-        let ear = try await broker.listen("#")
-        let rig = try await broker.publisher(bottles: ["A4:C1:38:01:02:03"])
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "#", bottles: ["A4:C1:38:01:02:03"])
         let id = try rig.store.openPublisher("mqtt", makeID: { "never" }).id
         let bottle = "homeassistant/device/waterh_\(id)_a4c138010203/config"
         _ = try await ear.line { $0.contains(" \(bottle) {") }
@@ -457,9 +431,8 @@ import TrackerSupport
     }
 
     @Test func `a released bottle is removed from the broker`() async throws {
-        let broker = try await Broker()
-        let ear = try await broker.listen("#")
-        let rig = try await broker.publisher(bottles: ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"])
+        let (broker, rig, ear) = try await PublisherRig.connected(
+            listen: "#", bottles: ["A4:C1:38:00:00:01", "A4:C1:38:00:00:02"])
         let id = try rig.store.openPublisher("mqtt", makeID: { "never" }).id
         @Sendable func topics(_ number: Int) -> [String] {
             ["homeassistant/device/waterh_\(id)_a4c13800000\(number)/config", "h/bottle/a4c13800000\(number)"]
@@ -480,9 +453,8 @@ import TrackerSupport
     /// The broker's address is in a file and survives the purge. The store continues with a new identity, and the
     /// broker keeps only that one's topics.
     @Test func `a purge clears the broker`() async throws {
-        let broker = try await Broker()
-        let ear = try await broker.listen("#")
-        let rig = try await broker.publisher(bottles: ["A4:C1:38:01:02:03"], isInFile: true)
+        let (broker, rig, ear) = try await PublisherRig.connected(
+            listen: "#", bottles: ["A4:C1:38:01:02:03"], isInFile: true)
         let before = try #require(try rig.store.identity(of: "mqtt")).id
         _ = try await ear.line { $0.contains("waterh_\(before)_a4c138010203/config {") }
         _ = try await ear.line { $0.contains(" h/bridge/info {") }
@@ -507,7 +479,7 @@ import TrackerSupport
     @Test func `a notification after a purge is published although its id was used before`() async throws {
         let broker = try await Broker()
         let rig = try await broker.publisher(isInFile: true)
-        let ear = try await listens(broker)
+        let ear = try await broker.listen("h/notify")
         func heard() -> [String] { ear.objects(at: "h/notify").compactMap { $0["notificationId"] as? String } }
         #expect(try await rig.trackerAtNoon().deliver([rig.channel]).notifications.map(\.isShown) == [true])
         try rig.store.purge()
@@ -522,9 +494,7 @@ import TrackerSupport
     @Test(arguments: [true, false]) func `retained topics are deleted if the settings name no broker, not at a stop`(
         isOff: Bool
     ) async throws {
-        let broker = try await Broker()
-        let ear = try await broker.listen("h/#")
-        let rig = try await broker.publisher(bottles: ["A4:C1:38:01:02:03"])
+        let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/#", bottles: ["A4:C1:38:01:02:03"])
         // The last one of all retained topics.
         _ = try await ear.line { $0.contains(" h/bridge/info {") }
         if isOff {
