@@ -26,17 +26,21 @@ final class DesktopFixture: Sendable {
         store = try TrackerStore(inMemory: "Europe/Berlin")
     }
 
+    /// The file of shown notifications.
+    var file: String { folder.file("notices.json") }
+
     /// Long limits, so that other tests do not depend on the load of the machine.
     static let patient = DesktopNotifications.Limits(
         delivery: .seconds(300), firstResponse: .seconds(60), response: .seconds(60))
 
     /// - Parameter acts: whether a handler for buttons exists.
     func desktop(
-        _ limits: DesktopNotifications.Limits = DesktopFixture.patient, acts: Bool = true, address: String? = nil
+        _ limits: DesktopNotifications.Limits = DesktopFixture.patient, acts: Bool = true, address: String? = nil,
+        history: ShownNotifications? = nil
     ) async -> DesktopNotifications {
         let address = address ?? bus.address
         let desktop = DesktopNotifications(
-            bus: { .address(address) }, history: ShownNotifications(file: folder.file("notices.json")), limits: limits)
+            bus: { .address(address) }, history: history ?? ShownNotifications(file: file), limits: limits)
         var callbacks = DesktopNotifications.Callbacks()
         // Does not capture the fixture, because its bus ends with it.
         let (lines, troubles, appearances, presses) = (lines, troubles, appearances, presses)

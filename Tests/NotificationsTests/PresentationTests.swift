@@ -231,17 +231,10 @@ struct PresentationTests {
     /// A notification of the same day is shown again after a purge, and its text is no longer in the file.
     @Test func `a purge clears delivered notifications`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
-        let file = fixture.folder.file("notices.json")
+        let file = fixture.file
         let day = Mutex("first")
-        let address = fixture.bus.address
-        func desktop(_ history: ShownNotifications) async -> DesktopNotifications {
-            let desktop = DesktopNotifications(
-                bus: { .address(address) }, history: history, limits: DesktopFixture.patient)
-            await desktop.connectCallbacks(DesktopNotifications.Callbacks())
-            return desktop
-        }
-        let service = await desktop(ShownNotifications(file: file, userID: { day.withLock { $0 } })),
-            agent = await desktop(ShownNotifications(file: file))
+        let service = await fixture.desktop(history: ShownNotifications(file: file, userID: { day.withLock { $0 } }))
+        let agent = await fixture.desktop()
         let notification = try TrackerNotification.test(.goal)
         for each in [service, agent, service] { #expect(await each.deliver(notification)) }
         #expect(server.notified.items.count == 1)
@@ -262,13 +255,9 @@ struct PresentationTests {
     /// recognised as its own.
     @Test func `notifications shown before the store had an identity are recognised`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
-        let file = fixture.folder.file("notices.json")
         let day = Mutex("")
-        let service = ShownNotifications(file: file, userID: { day.withLock { $0 } })
-        let address = fixture.bus.address
-        let agent = DesktopNotifications(
-            bus: { .address(address) }, history: ShownNotifications(file: file), limits: DesktopFixture.patient)
-        await agent.connectCallbacks(DesktopNotifications.Callbacks())
+        let service = ShownNotifications(file: fixture.file, userID: { day.withLock { $0 } })
+        let agent = await fixture.desktop()
         _ = service.notice("nothing", owner: "")
         let notification = try TrackerNotification.test(.goal)
         #expect(await agent.deliver(notification))
