@@ -7,13 +7,13 @@ import Testing
 
 /// The built programs with a real PostgreSQL.
 @Suite struct PostgresServiceTests {
-    private static func configure(_ rig: GatewayRig, _ lines: String) throws -> String {
+    /// - Parameter table: the lines of `[postgres]`; `nil` for a configuration without it.
+    private static func configure(_ rig: GatewayRig, _ table: String?) throws -> String {
         let text = """
             link = "unix:\(rig.folder.file("none.sock"))"
             store = "\(rig.store.path)"
             listen = "off"
-            [postgres]
-            \(lines)
+            \(table.map { "[postgres]\n\($0)" } ?? "")
             """
         try Data(text.utf8).write(to: rig.folder.url("waterh.toml"))
         return rig.folder.file("waterh.toml")
@@ -37,8 +37,7 @@ import Testing
         let lock = try await RowLock(database, table: table)
         let service = try Program("waterh-gateway").start(["run", "--config", configuration])
         #expect(try await lock.hasWaiting(), "\(service.error)")
-        service.send(signal: SIGKILL)
-        _ = try await service.finish(limit: 20)
+        try await service.stop(SIGKILL)
         try await lock.release()
 
         let next = try Program("waterh-gateway").start(["run", "--config", configuration])
@@ -46,8 +45,7 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM waterh.journal") == "350")
         let doctor = try await Self.run("waterh-gateway", "doctor", "--config", configuration)
         #expect(doctor.output.contains("ok   postgres: \(database.name) on"), "\(doctor.output)")
-        next.send(signal: SIGTERM)
-        let end = try await next.finish(limit: 30)
+        let end = try await next.stop(limit: 30)
         #expect(end.exitCode == 0 && !end.error.contains("PostgreSQL:"), "\(end.error)")
     }
 
@@ -73,20 +71,16 @@ import Testing
         #expect(await eventually(within: 60) { service.error.contains("PostgreSQL continues.") }, "\(service.error)")
         #expect(try await rig.isComplete(in: database))
         #expect(try await eventually(within: 60) { try rig.store.publisherErrors().isEmpty })
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 30)
+        try await service.stop(limit: 30)
     }
 
     @Test func `a service without the table records no changes`() async throws {
         let database = try await TestDatabase()
         let rig = try await GatewayRig(database.gateway())
         #expect(try rig.store.isPublisherOpen("postgres"))
-        let text = "link = \"unix:\(rig.folder.file("none.sock"))\"\nstore = \"\(rig.store.path)\"\nlisten = \"off\""
-        try Data(text.utf8).write(to: rig.folder.url("waterh.toml"))
-        let service = try Program("waterh-gateway").start(["run", "--config", rig.folder.file("waterh.toml")])
+        let service = try Program("waterh-gateway").start(["run", "--config", Self.configure(rig, nil)])
         #expect(try await eventually(within: 60) { try !rig.store.isPublisherOpen("postgres") }, "\(service.error)")
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 30)
+        try await service.stop(limit: 30)
     }
 
     @Test func `init creates the schema and roles, and updates them when it runs again`() async throws {
