@@ -34,20 +34,17 @@ import Testing
         let rig = try await GatewayRig(database.gateway(person: "Anna"))
         try rig.drink(20)
         try await rig.publisher.send()
-        let (viewer, connection) = (TestDatabase.unusedName(), PostgresConnection())
-        let password = try await PostgresSchema.addViewer(viewer, database.plan)
-        try await connection.open(
-            PostgresPlan(url: database.server.url(database.name, role: viewer, password: password)))
+        let viewer = try await database.viewer()
         let file = URL(filePath: Program.repository + "/hardware/grafana/waterh.json")
         let dashboard = try JSONDecoder().decode(Dashboard.self, from: Data(contentsOf: file))
         #expect(dashboard.templating.list.map(\.name) == ["person"])
-        #expect(try await connection.run(dashboard.templating.list[0].query) == [["Anna"]])
+        #expect(try await viewer.run(dashboard.templating.list[0].query) == [["Anna"]])
         #expect(dashboard.panels.count >= 5)
         // The gateway has polled no bottle and is not silent.
         let empty: Set = ["Low batteries", "Silent gateways"]
         for panel in dashboard.panels {
             for target in panel.targets {
-                let rows = try await connection.run(Self.sql(target.rawSql))
+                let rows = try await viewer.run(Self.sql(target.rawSql))
                 #expect(rows.isEmpty == empty.contains(panel.title), "\(panel.title): \(rows)")
             }
         }

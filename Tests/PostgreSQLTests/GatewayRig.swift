@@ -31,6 +31,14 @@ struct TestDatabase: Sendable {
 
     func value(_ query: String) async throws -> String? { try await run(query).first?.first ?? nil }
 
+    /// Creates a role for a viewer, and connects as it.
+    func viewer() async throws -> PostgresConnection {
+        let (name, connection) = (Self.unusedName(), PostgresConnection())
+        let password = try await PostgresSchema.addViewer(name, plan)
+        try await connection.open(PostgresPlan(url: server.url(self.name, role: name, password: password)))
+        return connection
+    }
+
     /// Creates a role for a gateway.
     func gateway(_ name: String = unusedName(), person: String? = nil) async throws -> PostgresPlan {
         let password = try await PostgresSchema.addGateway(name, person: person, plan)

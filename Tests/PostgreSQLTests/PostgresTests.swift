@@ -9,11 +9,17 @@ import TrackerSupport
 @testable import PostgreSQL
 
 @Suite struct PostgresTests {
+    let database: TestDatabase
+    let rig: GatewayRig
+
+    init() async throws {
+        database = try await TestDatabase()
+        rig = try await GatewayRig(database.gateway())
+    }
+
     // MARK: - Drinks
 
     @Test func `days equal those of the store after corrections and deletions`() async throws {
-        let database = try await TestDatabase()
-        let rig = try await GatewayRig(database.gateway())
         let keys = try rig.drink(60)
         try await rig.publisher.send()
         #expect(try await rig.days(in: database) == rig.days())
@@ -35,8 +41,6 @@ import TrackerSupport
     }
 
     @Test func `a second transfer of the same drinks adds no entries`() async throws {
-        let database = try await TestDatabase()
-        let rig = try await GatewayRig(database.gateway())
         _ = try rig.tracker.delete(rig.drink(20)[4])
         try await rig.publisher.send()
         let entries = try await database.value("SELECT count(*) FROM waterh.journal")
@@ -49,8 +53,6 @@ import TrackerSupport
     }
 
     @Test func `a database that was restored from a backup receives what it lost`() async throws {
-        let database = try await TestDatabase()
-        let rig = try await GatewayRig(database.gateway())
         let keys = try rig.drink(10)
         try await rig.publisher.send()
         try await database.run(
@@ -68,8 +70,6 @@ import TrackerSupport
     }
 
     @Test func `drinks that were logged while the publisher was off are sent later`() async throws {
-        let database = try await TestDatabase()
-        let rig = try await GatewayRig(database.gateway())
         let keys = try rig.drink(5)
         try await rig.publisher.send()
         PostgresPublisher.turnOff(rig.store)
@@ -80,8 +80,6 @@ import TrackerSupport
     }
 
     @Test func `a restored store withdraws the drinks that it lost`() async throws {
-        let database = try await TestDatabase()
-        let rig = try await GatewayRig(database.gateway())
         try rig.drink(10)
         try await rig.publisher.send()
         try rig.store.backUp(to: rig.folder.file("backup.sqlite"))
@@ -94,16 +92,14 @@ import TrackerSupport
     }
 
     @Test func `a second store needs a role of its own, or the administrator's consent`() async throws {
-        let database = try await TestDatabase()
-        let first = try await GatewayRig(database.gateway())
-        try first.drink(4)
-        try await first.publisher.send()
-        let second = try await GatewayRig(database.gateway(first.role))
+        try rig.drink(4)
+        try await rig.publisher.send()
+        let second = try await GatewayRig(database.gateway(rig.role))
         // The new password is for the second store. The first one no longer connects.
         try second.drink(2)
         try await second.publisher.send()
         #expect(try await second.days(in: database) == second.days())
-        let third = try GatewayRig(await database.gateway(first.role), store: first.store)
+        let third = try GatewayRig(await database.gateway(rig.role), store: rig.store)
         try await database.run("UPDATE waterh.gateway SET store = 'another'")
         await #expect { try await third.publisher.send() } throws: {
             "\($0)".contains("another store writes as this role")
@@ -111,7 +107,6 @@ import TrackerSupport
     }
 
     @Test func `only one of two new stores writes when both have the same role`() async throws {
-        let database = try await TestDatabase()
         let plan = try await database.gateway()
         let rigs = try [GatewayRig(plan), GatewayRig(plan)]
         for rig in rigs { try rig.drink(20) }
@@ -128,7 +123,6 @@ import TrackerSupport
     }
 
     @Test func `a gateway's role cannot be one of an administrator`() async throws {
-        let database = try await TestDatabase()
         await #expect(throws: PostgresFailure.self) { try await database.gateway("admin") }
     }
 
@@ -144,8 +138,6 @@ import TrackerSupport
     }
 
     @Test func `a day outside the known months moves into its month when the month is created`() async throws {
-        let database = try await TestDatabase()
-        let rig = try await GatewayRig(database.gateway())
         _ = try rig.tracker.logDrink(.ml(300), at: Instant(milliseconds: 1_204_372_800_000))
         try rig.drink(2)
         try await rig.publisher.send()
@@ -172,8 +164,7 @@ import TrackerSupport
     // MARK: - Rights
 
     @Test func `two gateways write at once, and each reads and writes only its own rows`() async throws {
-        let database = try await TestDatabase()
-        let rigs = try await [GatewayRig(database.gateway()), GatewayRig(database.gateway())]
+        let rigs = try await [rig, GatewayRig(database.gateway())]
         for (rig, count) in zip(rigs, [300, 200]) { try rig.drink(count, every: 2) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for rig in rigs { group.addTask { try await rig.publisher.send() } }
@@ -209,12 +200,9 @@ import TrackerSupport
         let rig = try await GatewayRig(database.gateway(person: "Anna"))
         try rig.drink(5)
         try await rig.publisher.send()
-        let (viewer, connection) = (TestDatabase.unusedName(), PostgresConnection())
-        let password = try await PostgresSchema.addViewer(viewer, database.plan)
-        try await connection.open(
-            PostgresPlan(url: database.server.url(database.name, role: viewer, password: password)))
-        #expect(try await connection.run("SELECT person, drinks FROM waterh.totals") == [["Anna", "5"]])
-        await #expect(throws: PostgresFailure.self) { try await connection.run("DELETE FROM waterh.journal") }
+        let viewer = try await database.viewer()
+        #expect(try await viewer.run("SELECT person, drinks FROM waterh.totals") == [["Anna", "5"]])
+        await #expect(throws: PostgresFailure.self) { try await viewer.run("DELETE FROM waterh.journal") }
     }
 
     // MARK: - Faults
@@ -261,8 +249,6 @@ import TrackerSupport
 
     @Test(arguments: faults) func `all drinks arrive after a fault, which is reported once`(_ fault: Fault) async throws
     {
-        let database = try await TestDatabase()
-        let rig = try await GatewayRig(database.gateway())
         func run(_ script: String) async throws {
             // A read-only database is changed from another one.
             try await database.server.run(
@@ -345,8 +331,6 @@ import TrackerSupport
     }
 
     @Test func `a transfer that waits for the database ends when the service stops`() async throws {
-        let database = try await TestDatabase()
-        let rig = try await GatewayRig(database.gateway())
         try rig.drink(10)
         let lock = try await RowLock(database)
         rig.start()
@@ -360,8 +344,9 @@ import TrackerSupport
         #expect(try await rig.days(in: database) == rig.days())
     }
 
-    // MARK: - Settings
+}
 
+@Suite struct PostgresPlanTests {
     @Test func `an address must be a connection URI with a database`() throws {
         for url in ["db.example", "postgresql://db.example", "mysql://h/d", "postgresql://h/%zz"] {
             #expect(throws: WrongInput.self, "\(url)") { try PostgresPlan(url: url) }
