@@ -28,6 +28,7 @@ import TrackerService
         },
         Case(code: "nothingToUndo", category: .refused) { _ = try $0.undo() },
         Case(code: "noSuchDrink", category: .notFound) { _ = try $0.edit("d99", EntryChange(ml: 100)) },
+        Case(code: "noSuchDrink", category: .notFound) { _ = try $0.edit("none", EntryChange(ml: 100)) },
         Case(code: "noSuchDrink", category: .notFound) { _ = try $0.delete("d99") },
         Case(code: "noSessionEntry", category: .invalid) { _ = try $0.edit("d1", EntryChange(estimate: 1)) },
         Case(code: "noActiveSession", category: .refused) { _ = try $0.drink() },
