@@ -165,11 +165,10 @@ import TrackerSupport
         _ = try other.adoptBottle(new, as: old)
         _ = try store.append([try sip("2026-02-03T10:00:00", 202, bottle: new)])
         if isCorrected { _ = try store.editDrink("d1", ml: 210, now) }
-        var samples: [HealthSample] = []
         var export = HealthExport(.json)
         var bytes = Array(export.header.utf8)
         try store.forEachDrink { export.append($0, insteadOf: $1, record: $2, to: &bytes) }
-        samples = try HealthReader.samples(bytes + Array(export.end.utf8))
+        let samples = try HealthReader.samples(bytes + Array(export.end.utf8))
         #expect(try other.importSamples(samples, now).added == 1)
         _ = try other.append([try sip("2026-02-03T10:00:00", 202, bottle: new)])
         #expect(try other.allDrinks().map(\.ml) == [101, isCorrected ? 210 : 202])

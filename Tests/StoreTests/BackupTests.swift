@@ -13,9 +13,9 @@ import TrackerSupport
     let now = context(at: Instant(iso: "2026-02-03T18:00:00Z")!)
 
     /// Every row of every table as text, except the positions of changes, which belong to one file.
-    private func dump(_ store: TrackerStore, without: Set<String> = ["drink_sequence"]) throws -> [String] {
+    private func dump(_ store: TrackerStore) throws -> [String] {
         try store.read { db in
-            try (TrackerStore.tables(db) + ["sqlite_sequence"]).filter { !without.contains($0) }.flatMap { table in
+            try (TrackerStore.tables(db) + ["sqlite_sequence"]).filter { $0 != "drink_sequence" }.flatMap { table in
                 try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").filter { row in
                     table != "sqlite_sequence" || row["seq"] != 0
                 }.map { row in

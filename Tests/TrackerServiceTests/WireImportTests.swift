@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import TrackerCore
 import TrackerService
+import TrackerSupport
 
 @testable import Store
 
@@ -13,11 +14,7 @@ import TrackerService
         """
 
     private static func tracker() throws -> TrackerAPI {
-        TrackerAPI(
-            try TrackerStore(inMemory: "Etc/UTC"),
-            WriteContext(
-                now: Instant(milliseconds: 1_770_070_900_000), zone: .utc, source: "cli", makeID: { UUID().uuidString })
-        )
+        TrackerAPI(try TrackerStore(inMemory: "Etc/UTC"), .test(at: Instant(milliseconds: 1_770_070_900_000)))
     }
 
     private static func take(_ text: String, into tracker: TrackerAPI) throws -> JournalImportReport {
