@@ -43,14 +43,12 @@ struct DunstTests {
             [], environment: environment)
     }
 
-    private func history() async throws -> [History.Notice] {
-        let text = try await #require(Program(system: "dunstctl")).run(["history"], environment: environment)
-        return try JSONDecoder().decode(History.self, from: Data(text.outputBytes)).data.flatMap(\.self)
+    private func control(_ arguments: String...) async throws -> Program.Result {
+        try await #require(Program(system: "dunstctl")).run(arguments, environment: environment)
     }
 
     private func displayed() async throws -> String {
-        try await #require(Program(system: "dunstctl")).run(["count", "displayed"], environment: environment).output
-            .trimmingCharacters(in: .whitespacesAndNewlines)
+        try await control("count", "displayed").output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     @Test func `dunst shows, replaces and closes notifications and performs actions`() async throws {
@@ -62,13 +60,14 @@ struct DunstTests {
         #expect(try await desktop.deliver(.test(.goal, "Goal Reached! 💧", "Good job!")))
         #expect(try await eventually { try await displayed() == "2" }, "\(dunst.error)")
         // The newest one's first button, as by a click.
-        _ = try await #require(Program(system: "dunstctl")).run(["action", "0"], environment: environment)
+        _ = try await control("action", "0")
         let press = try #require(await fixture.presses.wait(for: 1).first, "\(dunst.error)")
         #expect(press.action == .open)
         await desktop.close(id: NotificationKind.pace.id)
         await desktop.close(id: NotificationKind.goal.id)
         #expect(try await eventually { try await displayed() == "0" })
-        let shown = try await history()
+        let history = try await control("history").outputBytes
+        let shown = try JSONDecoder().decode(History.self, from: Data(history)).data.flatMap(\.self)
         // With the `body-markup` capability the parsed text must be equal to the original.
         #expect(
             Set(shown.map { $0.body.data.replacing("&amp;", with: "&") }) == ["Drink 500ml & go on.", "Good job!"],
