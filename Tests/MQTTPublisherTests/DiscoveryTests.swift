@@ -8,12 +8,9 @@ import TrackerService
 
 /// Discovery messages. `hardware/bench homeassistant` tests them with a real Home Assistant.
 @Suite struct DiscoveryTests {
-    private func message(_ device: HomeDevice) throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(TrackerAPI.json(device).utf8)) as? [String: Any])
-    }
-
     private func components(_ device: HomeDevice) throws -> [String: [String: Any]] {
-        try #require(try message(device)["components"] as? [String: [String: Any]])
+        let message = try JSONSerialization.jsonObject(with: Data(TrackerAPI.json(device).utf8)) as? [String: Any]
+        return try #require(message?["components"] as? [String: [String: Any]])
     }
 
     private func day(commands: Bool = true, waterline: Bool = true) -> HomeDevice {
@@ -27,26 +24,6 @@ import TrackerService
         return HomeDevice.bottle(
             try #require(store.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"),
             commands: commands, isOnly: isOnly)
-    }
-
-    @Test func `a discovery message contains device and availability`() throws {
-        let (device, other) = (day(), try bottle())
-        #expect(device.topic("homeassistant") == "homeassistant/device/waterh_abc/config")
-        #expect(other.topic("homeassistant") == "homeassistant/device/waterh_abc_a4c138010203/config")
-        for device in [device, other] {
-            let message = try message(device)
-            #expect((message["origin"] as? [String: Any])?["name"] as? String == "waterh-bench")
-            #expect((message["device"] as? [String: Any])?["identifiers"] as? [String] == [device.id])
-            #expect(message["availability_topic"] as? String == "home/water/availability")
-        }
-        func topic(_ device: HomeDevice, _ key: String) throws -> String? {
-            try components(device)[key]?["state_topic"] as? String
-        }
-        #expect(
-            try topic(other, "battery") == "home/water/bottle/a4c138010203"
-                && topic(device, "today") == "home/water/state" && topic(device, "sip") == "home/water/sip")
-        // Values that the bottle does not report are the last selected ones.
-        #expect(try topic(other, "light") == nil && message(other)["state_topic"] == nil)
     }
 
     @Test func `entity ids are stable`() throws {

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 @testable import TrackerCore
@@ -153,16 +152,5 @@ import Testing
         let refusal = #expect(throws: SettingRefusal.self) { try changed.set(name, to: "x") }
         #expect(refusal?.sentence == "unknown setting '\(name)': removed in 0.10")
         #expect(refusal?.code == "noSuchSetting")
-    }
-
-    @Test func `setting values have JSON types`() throws {
-        var settings = Settings()
-        try settings.set("adaptive.intervalHours", to: "0.5")
-        let names = [
-            "hydration.goalMl", "day.zone", "notify.sound", "hydration.quickAddMl", "schedule.wake",
-            "adaptive.intervalHours",
-        ]
-        let values = try names.map { String(decoding: try JSONEncoder().encode(settings.value(of: $0)), as: UTF8.self) }
-        #expect(values == ["2500", "null", "true", "[100,250,500]", "\"07:00\"", "0.5"])
     }
 }
