@@ -20,8 +20,10 @@ import TrackerSupport
         try await look("06:00")
     }
 
-    private func look(_ wall: String) async throws {
+    /// Delivers what is due to phone and desktop.
+    private func look(_ wall: String, isAvailable: Bool = true) async throws {
         now.withLock { $0 = wall }
+        desktop.isAvailable = isAvailable
         let sink = BufferedSink(
             desktop, tracker: { [self] in try fixture.tracker(now.withLock { $0 }) },
             wasShown: { [self] one in remembered.withLock { $0.contains(one.notificationId) } })
@@ -33,10 +35,8 @@ import TrackerSupport
     }
 
     @Test func `a missed notification is shown once when the desktop returns and it is still valid`() async throws {
-        desktop.isAvailable = false
-        try await look("08:00")
+        try await look("08:00", isAvailable: false)
         #expect(phone.kinds == [.pace] && desktop.delivered.isEmpty)
-        desktop.isAvailable = true
         try await look("08:20")
         #expect(desktop.delivered == phone.delivered && phone.delivered.count == 1)
         #expect(try fixture.store.notifications().map(\.channels) == [["phone", "desktop"]] && missed().isEmpty)
@@ -45,48 +45,38 @@ import TrackerSupport
     }
 
     @Test func `a missed notification is skipped after a later one of its kind or a drink`() async throws {
-        desktop.isAvailable = false
-        try await look("08:00")
-        try await look("11:00")
-        desktop.isAvailable = true
+        try await look("08:00", isAvailable: false)
+        try await look("11:00", isAvailable: false)
         try await look("11:01")
         #expect(
             desktop.delivered == [phone.delivered[1]] && phone.kinds == [.pace, .pace],
             "only the red reminder is shown, not the earlier amber one")
         #expect(try missed() == [phone.delivered[0].notificationId: "replaced"])
-        desktop.isAvailable = false
         _ = try fixture.tracker("11:30").logDrink(.ml(300))
-        try await look("13:30")
+        try await look("13:30", isAvailable: false)
         #expect(phone.delivered.count == 3)
         _ = try fixture.tracker("13:40").logDrink(.ml(300))
-        desktop.isAvailable = true
         try await look("13:41")
         #expect(desktop.delivered.count == 1)
         #expect(try missed()[phone.delivered[2].notificationId] == "answered")
     }
 
     @Test func `a notification counts as shown when the process was killed after showing it`() async throws {
-        desktop.isAvailable = false
-        try await look("08:00")
+        try await look("08:00", isAvailable: false)
         _ = try fixture.tracker("08:10").logDrink(.ml(300))
         remembered.withLock { $0 = Set(phone.delivered.map(\.notificationId)) }
-        desktop.isAvailable = true
         try await look("08:11")
         #expect(desktop.delivered.isEmpty && phone.delivered.count == 1)
         #expect(try fixture.store.notifications().map(\.channels) == [["phone", "desktop"]] && missed().isEmpty)
     }
 
     @Test func `a missed notification is not shown on the next day or in quiet hours`() async throws {
-        desktop.isAvailable = false
-        try await look("21:00")
-        desktop.isAvailable = true
+        try await look("21:00", isAvailable: false)
         try await look("22:30")
         #expect(try missed() == ["hydration-reminder/2026-06-15/1": "quietHours"])
-        desktop.isAvailable = false
         _ = try fixture.tracker("23:00").logDrink(.ml(2000))
         _ = try fixture.tracker("23:00").logDrink(.ml(600))
-        try await look("23:01")
-        desktop.isAvailable = true
+        try await look("23:01", isAvailable: false)
         try await look("2026-06-16T07:00")
         #expect(desktop.delivered.isEmpty && phone.kinds == [.pace, .goal])
         #expect(try missed()["hydration-goal-reached/2026-06-15/1"] == "over")
@@ -96,28 +86,22 @@ import TrackerSupport
         _ = try fixture.tracker("06:30").set([
             ("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2"),
         ])
-        desktop.isAvailable = false
         _ = try fixture.tracker("20:00").startSession()
         _ = try fixture.tracker("20:05").drink()
         _ = try fixture.tracker("20:06").drink()
-        try await look("20:07")
+        try await look("20:07", isAvailable: false)
         #expect(phone.kinds == [.waterlinePerDrink, .waterlineWarning, .waterlineLive])
-        desktop.isAvailable = true
         try await look("20:08")
         #expect(try desktop.kinds == phone.kinds && missed().isEmpty)
-        desktop.isAvailable = false
         _ = try fixture.tracker("20:10").drink()
-        try await look("20:11")
+        try await look("20:11", isAvailable: false)
         for minute in ["20:12", "20:13", "20:14"] { _ = try fixture.tracker(minute).water() }
-        desktop.isAvailable = true
         try await look("20:15")
         #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "answered" })
-        desktop.isAvailable = false
         _ = try fixture.tracker("20:20").drink()
-        try await look("20:21")
+        try await look("20:21", isAvailable: false)
         _ = try fixture.tracker("20:22").endSession()
         let before = desktop.delivered.count
-        desktop.isAvailable = true
         try await look("20:23")
         #expect(desktop.delivered.count == before)
         #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "over" })
