@@ -396,10 +396,10 @@ struct RowLock: Sendable {
     private let database: TestDatabase
 
     /// - Parameter table: the gateways' rows, which a transfer writes last.
-    init(_ database: TestDatabase, table: String = "waterh.gateway", mode: String = "EXCLUSIVE") async throws {
+    init(_ database: TestDatabase, table: String = "waterh.gateway") async throws {
         self.database = database
         try await connection.open(database.plan)
-        try await connection.run("BEGIN; LOCK TABLE \(table) IN \(mode) MODE")
+        try await connection.run("BEGIN; LOCK TABLE \(table) IN EXCLUSIVE MODE")
     }
 
     /// Waits until a transfer waits for the lock.

@@ -6,7 +6,6 @@ import TrackerService
 /// A store in memory, opened at wall times of one day in Berlin.
 final class TrackerFixture: Sendable {
     let store: TrackerStore
-    let remarks = Mutex<[String]>([])
     private let counter = Mutex(0)
 
     init() throws { store = try TrackerStore(inMemory: "Europe/Berlin") }
@@ -22,7 +21,7 @@ final class TrackerFixture: Sendable {
                     count += 1
                     return "id-\(count)"
                 }
-            }, warn: { text in self.remarks.withLock { $0.append(text) } })
+            })
     }
 
     /// The same without `throws`.
