@@ -128,7 +128,7 @@ extension Finding.Status {
 enum DoctorChecks {
     /// Checks the store, or whether one can be created. Writes nothing.
     /// - Parameter zone: the time zone of instants; `nil` for that of the day.
-    static func store(_ location: StoreLocation, zone: String? = nil) -> [Finding] {
+    static func store(_ location: StoreLocation, zone: String?) -> [Finding] {
         let path = location.path
         guard location.origin == .service || FileManager.default.fileExists(atPath: path) else {
             if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
@@ -180,13 +180,11 @@ enum DoctorChecks {
                 findings.append(Finding(problem.publisher, .note, "last error of a service: \(text)"))
             }
             return findings + privacy(path)
-        } catch let error as CommandFailure {
-            return [Finding("store", .bad, error.sentence, advice: error.advice)]
-        } catch let problem as any Problem {
-            let failure = CommandFailure(problem)
-            return [Finding("store", .bad, failure.sentence, advice: failure.advice)]
         } catch {
-            return [Finding("store", .bad, "\(error)", advice: "Name another store with --store.")]
+            guard let failure = error as? CommandFailure ?? (error as? any Problem).map({ CommandFailure($0) }) else {
+                return [Finding("store", .bad, "\(error)", advice: "Name another store with --store.")]
+            }
+            return [Finding("store", .bad, failure.sentence, advice: failure.advice)]
         }
     }
 
@@ -221,6 +219,7 @@ enum DoctorChecks {
     static func broker(_ location: StoreLocation, _ file: Configuration) async -> [Finding] {
         guard let store = try? location.open(for: .reading) else { return [] }
         let inFile = file.settings["mqtt.url"] != nil
+        func bad(_ text: String, _ advice: String) -> [Finding] { [Finding("mqtt", .bad, text, advice: advice)] }
         do {
             let check = try await BrokerCheck.run(
                 store, overlay: { try file.mqttSettings(over: $0) },
@@ -229,22 +228,16 @@ enum DoctorChecks {
             case nil: []
             case .good(let text): [Finding("mqtt", .good, text)]
             case .prefixTaken(let text):
-                [
-                    Finding(
-                        "mqtt", .bad, text,
-                        advice: BrokerAdvice.prefixTaken(
-                            inFile: file.settings["mqtt.prefix"] != nil, store: location.path))
-                ]
-            case .failed(let text, let kind):
-                [Finding("mqtt", .bad, text, advice: BrokerAdvice.line(kind, inFile: inFile, store: location.path))]
-            case .serviceError(let text): [Finding("mqtt", .bad, text, advice: BrokerAdvice.serviceError)]
+                bad(
+                    text,
+                    BrokerAdvice.prefixTaken(inFile: file.settings["mqtt.prefix"] != nil, store: location.path))
+            case .failed(let text, let kind): bad(text, BrokerAdvice.line(kind, inFile: inFile, store: location.path))
+            case .serviceError(let text): bad(text, BrokerAdvice.serviceError)
             }
         } catch {
-            return [
-                Finding(
-                    "mqtt", .bad, (error as? any Problem)?.sentence ?? "\(error)",
-                    advice: BrokerAdvice.line(.invalid, inFile: inFile, store: location.path))
-            ]
+            return bad(
+                (error as? any Problem)?.sentence ?? "\(error)",
+                BrokerAdvice.line(.invalid, inFile: inFile, store: location.path))
         }
     }
 

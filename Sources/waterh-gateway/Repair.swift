@@ -15,27 +15,28 @@ struct Repair {
             guard finding.status == .bad || finding.check.hasPrefix("privacy"), let remedy = finding.remedy,
                 seen.insert(remedy).inserted
             else { continue }
-            repairs.append(await perform(finding.check, remedy))
+            let (isDone, text) = await perform(remedy)
+            repairs.append(Repair(check: finding.check, isDone: isDone, text: text))
         }
         return repairs
     }
 
-    private static func perform(_ check: String, _ remedy: Remedy) async -> Repair {
+    private static func perform(_ remedy: Remedy) async -> (isDone: Bool, text: String) {
         let line = line(remedy)
-        guard !remedy.needsRoot || geteuid() == 0 else { return Repair(check: check, isDone: false, text: line) }
+        guard !remedy.needsRoot || geteuid() == 0 else { return (false, line) }
         guard let name = remedy.command.first, let program = ChildProcess(name) else {
-            return Repair(
-                check: check, isDone: false,
-                text: "\(line) (\(remedy.command.first ?? "this program") is not installed: install it first)")
+            return (
+                false, "\(line) (\(remedy.command.first ?? "this program") is not installed: install it first)"
+            )
         }
-        let result: ChildProcess.Result
-        do { result = try await program.run(Array(remedy.command.dropFirst())) } catch {
-            return Repair(check: check, isDone: false, text: "\(line) (\(error.sentence))")
+        do {
+            let result = try await program.run(Array(remedy.command.dropFirst()))
+            if result.exitCode == 0 { return (true, line) }
+            let output = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
+            return (false, "\(line) (failed: exit code \(result.exitCode)\(output))")
+        } catch {
+            return (false, "\(line) (\(error.sentence))")
         }
-        let output = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
-        return result.exitCode == 0
-            ? Repair(check: check, isDone: true, text: line)
-            : Repair(check: check, isDone: false, text: "\(line) (failed: exit code \(result.exitCode)\(output))")
     }
 
     static func line(_ remedy: Remedy) -> String {
