@@ -29,19 +29,16 @@ struct Scan: AsyncParsableCommand {
         let (file, storeLocation) = try location.load()
         let link = link.filled(from: file)
         let central = try link.open()
-        let (isAll, isJSON, limit, linkOptions) = (all, json, seconds, link)
         let ownBottles = Adoption.adoptedBottles(storeLocation)
         let wanted = AdoptedBottle.resolvingAlias(link.selectedBottle, among: ownBottles)
-        let end = Task {
-            try await Task.sleep(for: .seconds(limit))
+        let end = Task { [seconds] in
+            try await Task.sleep(for: .seconds(seconds))
             await central.close()
         }
         defer { end.cancel() }
         // A stop signal cancels the task, which also ends the link's events.
-        let (outcome, stopped) = await Interruptible.stoppable {
-            try await Self.list(
-                central, linkOptions, within: .seconds(limit), isAll: isAll, isJSON: isJSON, wanted: wanted,
-                ownBottles: ownBottles)
+        let (outcome, stopped) = await Interruptible.stoppable { [self] in
+            try await list(central, link, wanted: wanted, ownBottles)
         }
         await central.close()
         if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
@@ -55,9 +52,8 @@ struct Scan: AsyncParsableCommand {
     }
 
     /// Prints each device, and prints it again when its data changes. Returns when the link is closed.
-    private static func list(
-        _ central: any CentralLink, _ linkOptions: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
-        wanted: String?, ownBottles: [AdoptedBottle]
+    private func list(
+        _ central: any CentralLink, _ link: LinkOptions, wanted: String?, _ ownBottles: [AdoptedBottle]
     ) async throws -> Int {
         var seen: [PeerID: Advertisement] = [:]
         central.perform(.startScan)
@@ -70,13 +66,14 @@ struct Scan: AsyncParsableCommand {
                 {
                     continue
                 }
-                guard isAll || isBottle || wanted != nil, seen[found.peer] != found else { continue }
+                guard all || isBottle || wanted != nil, seen[found.peer] != found else { continue }
                 seen[found.peer] = found
                 let seen = await ScannedBottle(
-                    found, on: linkOptions, hasRadio: central.hasRadio, limit: min(limit, .seconds(5)))
-                isJSON
-                    ? TextOutput.standard.line(object(seen, isBottle: isBottle, ownBottles))
-                    : TextOutput.standard.line(description(seen, isBottle: isBottle, ownBottles))
+                    found, on: link, hasRadio: central.hasRadio, limit: .seconds(min(seconds, 5)))
+                TextOutput.standard.line(
+                    json
+                        ? Self.object(seen, isBottle: isBottle, ownBottles).text
+                        : Self.description(seen, isBottle: isBottle, ownBottles))
                 TextOutput.standard.flush()
             case .scanFailed(let error), .unavailable(let error):
                 throw error
