@@ -49,7 +49,7 @@ actor BottleScanner {
 
     /// The bottles in range that belong to no store on this machine.
     func scan() async throws -> [BottleInRange] {
-        var options = try await tracker.scanOptions()
+        var options = try await tracker.pollOptions()
         options.job = .scan
         let ownAddresses = options.ownBottles.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
         let report = await polls.run(options)
@@ -60,7 +60,7 @@ actor BottleScanner {
     }
 
     func readContents(_ address: String) async throws -> BottleContents {
-        var options = try await tracker.scanOptions()
+        var options = try await tracker.pollOptions()
         (options.job, options.bottle, options.ownBottles) = (.inspect, address, [])
         let report = await polls.run(options)
         if let failure = report.failure, report.records.isEmpty {

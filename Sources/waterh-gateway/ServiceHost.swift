@@ -41,12 +41,10 @@ final class ServiceHost: Sendable {
             \(plan.trustsClock ? "; the clock is trusted" : "").
             """)
         let clock = DriverClock.system(wall: { Machine.now() })
-        let (logContext, viewers, pollHistory) = (PollLogContext(), ActiveViewers(now: clock.now), PollHistory())
+        let pollHistory = PollHistory()
         // Reports writes to the store; `nil` if inotify is unavailable.
         let watch = store.path == ":memory:" ? nil : StoreWatch(store.path)
-        let tracker = ServiceStore(
-            provider: provider, plan: plan, systemd: systemd, log: log, logContext: logContext, viewers: viewers,
-            now: clock.now)
+        let tracker = ServiceStore(provider, plan, systemd, log, now: clock.now)
         if store.path != ":memory:", ServiceSocket(path: ServiceSocket.listeningPath(forStore: store.path)).isAnswering
         {
             log.warning(
@@ -59,7 +57,7 @@ final class ServiceHost: Sendable {
             of: ConnectionEvent.self, bufferingPolicy: .bufferingNewest(16))
         let (endedPolls, endedPollsReceiver) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let callbacks = Self.callbacks(plan, store, pollHistory, logContext, eventContinuation, log)
+        let callbacks = Self.callbacks(plan, store, pollHistory, tracker.logContext, eventContinuation, log)
         let recorder = PollRecorder()
         let driver = GatewayDriver(link: central, clock: clock) { recorder.record($0) }
         let polls = PollService(
@@ -109,7 +107,7 @@ final class ServiceHost: Sendable {
             for sink in sinks where await sink.canShow() { isShown = await sink.deliver(notification) || isShown }
             return isShown
         }
-        let client = Self.client(polls, scanner, tracker, store, pollHistory, viewers)
+        let client = Self.client(polls, scanner, tracker, store, pollHistory)
         // Store this before any notification, because unshared ones are not sent.
         do { try store.recordSharing(sharesWaterline()) } catch {
             log.warning("Saving whether Waterline is shared failed: \(error)")
@@ -190,8 +188,9 @@ final class ServiceHost: Sendable {
 
     private static func client(
         _ polls: PollService, _ scanner: BottleScanner, _ tracker: ServiceStore, _ store: TrackerStore,
-        _ pollHistory: PollHistory, _ viewers: ActiveViewers
+        _ pollHistory: PollHistory
     ) -> ServiceClient {
+        let viewers = tracker.viewers
         var client = ServiceClient(
             status: {
                 let onboardedAt = (try? store.profile()?.onboardedAt) ?? nil

@@ -14,8 +14,8 @@ actor ServiceStore {
     private let plan: ServicePlan
     private let systemd: SystemdNotifier
     private let log: Logger
-    private let logContext: PollLogContext
-    private let viewers: ActiveViewers
+    nonisolated let logContext = PollLogContext()
+    nonisolated let viewers: ActiveViewers
     private let now: @Sendable () -> MonotonicInstant
     private var settingsError: String?
     private var problems: [PollTarget.ID: PollFailure.Kind] = [:]
@@ -26,16 +26,11 @@ actor ServiceStore {
     private var isFirstPollOver = false
 
     init(
-        provider: StoreProvider, plan: ServicePlan, systemd: SystemdNotifier, log: Logger, logContext: PollLogContext,
-        viewers: ActiveViewers, now: @escaping @Sendable () -> MonotonicInstant
+        _ provider: StoreProvider, _ plan: ServicePlan, _ systemd: SystemdNotifier, _ log: Logger,
+        now: @escaping @Sendable () -> MonotonicInstant
     ) {
-        self.provider = provider
-        self.plan = plan
-        self.systemd = systemd
-        self.log = log
-        self.logContext = logContext
-        self.viewers = viewers
-        self.now = now
+        (self.provider, self.plan, self.systemd, self.log, self.now) = (provider, plan, systemd, log, now)
+        viewers = ActiveViewers(now: now)
     }
 
     /// The service layer with the current time, for uses other than polls.
@@ -49,8 +44,7 @@ actor ServiceStore {
     }
 
     func commandOptions(_ arguments: [String]) async throws -> PollOptions {
-        reread()
-        var options = try await provider.pollOptions(dialect: plan.dialect)
+        var options = try await pollOptions()
         options.job = .send([try BottleCommandParser.command(arguments, zone: options.zone, now: Machine.now())])
         options.bottle = AdoptedBottle.resolvingAlias(plan.bottles.first, among: options.ownBottles)
         options.allowPowerCycle = plan.link.allowPowerCycle
@@ -84,8 +78,8 @@ actor ServiceStore {
 
     func isUnadopted() -> Bool { scheduledBottles().isEmpty }
 
-    /// The options of a scan, which uses no setting of a bottle except the time limits.
-    func scanOptions() async throws -> PollOptions {
+    /// The options of a poll by the current settings. A scan uses only their time limits.
+    func pollOptions() async throws -> PollOptions {
         reread()
         return try await provider.pollOptions(dialect: plan.dialect)
     }
@@ -103,9 +97,8 @@ actor ServiceStore {
 
     /// The poll options; `nil` if the store cannot be read, because a poll could empty another person's bottle.
     func options(_ bottle: PollTarget) async -> PollOptions? {
-        reread()
         logContext.begin(bottle.name)
-        guard var options = try? await provider.pollOptions(dialect: plan.dialect) else { return nil }
+        guard var options = try? await pollOptions() else { return nil }
         options.isAcknowledgementDisabled = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
         if plan.trustsClock { options.isClockSynchronised = true }
