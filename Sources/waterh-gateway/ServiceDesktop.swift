@@ -28,9 +28,11 @@ struct ServiceDesktop: Sendable {
                 return
             }
             await reminders.checkNow()
-            if press.action == .open {
-                await Self.open(page.page(press.kind.page), press.activationToken, desktop, log)
+            guard press.action == .open else { return }
+            guard let address = page.page(press.kind.page) else {
+                return log.notice("Cannot open the page: it is off, or not ready yet.")
             }
+            await desktop.open(address, token: press.activationToken)
         }
     }
 
@@ -68,11 +70,5 @@ struct ServiceDesktop: Sendable {
             if action != .getState { await reminders.checkNow() }
             return answer
         }
-    }
-
-    private static func open(_ address: String?, _ token: String?, _ desktop: DesktopNotifications, _ log: Logger) async
-    {
-        guard let address else { return log.notice("Cannot open the page: it is off, or not ready yet.") }
-        await desktop.open(address, token: token)
     }
 }
