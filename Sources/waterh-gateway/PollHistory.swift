@@ -19,7 +19,8 @@ actor PollHistory {
         ("acknowledged", "Records that were acknowledged to bottles.", { $0.acknowledged }),
     ]
 
-    private var polls: [PollLine] = []
+    /// The newest poll first.
+    private(set) var recent: [PollLine] = []
     /// The state of the current poll, or of the time between polls.
     private struct CurrentPoll {
         var stage = "idle"
@@ -41,8 +42,6 @@ actor PollHistory {
     private var rssi: [String: Int] = [:]
     private let connectionTime = Mutex(ConnectionTime())
 
-    var recent: [PollLine] { polls }
-
     func status(next: Duration?, setupDone: Bool, version: String) -> ServiceStatus {
         let current = current.withLock { $0 }
         return ServiceStatus(
@@ -50,7 +49,7 @@ actor PollHistory {
             nextPoll: next.map { Machine.now().advanced(seconds: $0 / .seconds(1)) }.map {
                 Instant(seconds: $0.wholeSeconds)
             },
-            pollSentence: polls.first?.sentence, trying: current.trying, storedRecords: storedRecords,
+            pollSentence: recent.first?.sentence, trying: current.trying, storedRecords: storedRecords,
             setupDone: setupDone)
     }
 
@@ -98,8 +97,8 @@ actor PollHistory {
         let text =
             report.failure.map { "\($0.headline): \(asSentence($0.sentence))" }
             ?? PollText.lines(report, state: nil).joined(separator: ". ")
-        polls.insert(PollLine(at: now, report, sentence: text, seconds: report.seconds), at: 0)
-        if polls.count > Self.limit { polls.removeLast() }
+        recent.insert(PollLine(at: now, report, sentence: text, seconds: report.seconds), at: 0)
+        if recent.count > Self.limit { recent.removeLast() }
     }
 
     private func count(_ report: PollReport, _ result: String) {
