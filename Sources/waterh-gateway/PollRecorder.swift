@@ -46,17 +46,14 @@ final class PollRecorder: Sendable {
     func end(_ report: PollReport, nextTo store: String, _ clock: DriverClock) -> String? {
         let now = clock.now()
         let reason = Self.reason(report)
-        let traffic = state.withLock { state in
+        let traffic: (observations: [LinkObservation], isTruncated: Bool)? = state.withLock { state in
             defer { (state.observations, state.bytes, state.isTruncated) = ([], 0, false) }
-            return (observations: state.observations, isTruncated: state.isTruncated)
-        }
-        guard let reason, !traffic.observations.isEmpty else { return nil }
-        let isDue = state.withLock { state in
-            if let last = state.written[reason], last.duration(to: now) < Self.pause { return false }
+            guard let reason, !state.observations.isEmpty else { return nil }
+            if let last = state.written[reason], last.duration(to: now) < Self.pause { return nil }
             state.written[reason] = now
-            return true
+            return (state.observations, state.isTruncated)
         }
-        guard isDue else { return nil }
+        guard let reason, let traffic else { return nil }
         let wall = clock.wall()
         let epoch = Duration.milliseconds(wall.milliseconds) - .nanoseconds(now.nanoseconds)
         do {
