@@ -38,10 +38,8 @@ struct ServiceDesktop: Sendable {
 
     func connectCallbacks() async {
         var callbacks = DesktopNotifications.Callbacks()
-        let (log, reminders) = (log, reminders)
         callbacks.log = { log.notice("\($0)") }
         callbacks.warn = { log.warning("\($0)") }
-        let presses = presses
         callbacks.actionInvoked = { await presses.keep($0) }
         callbacks.serverAppeared = { await reminders.checkNow() }
         await desktop.connectCallbacks(callbacks)
@@ -56,9 +54,8 @@ struct ServiceDesktop: Sendable {
     }
 
     var object: TrackerObject {
-        let (tracker, reminders) = (tracker, reminders)
-        return TrackerObject(instance: instance) { action in
-            let tracker = await tracker.tracker(source: "dbus", canNotify: reminders.hasReceivers)
+        TrackerObject(instance: instance) { action in
+            let tracker = await self.tracker.tracker(source: "dbus", canNotify: reminders.hasReceivers)
             let answer =
                 switch action {
                 case .logDrink(let preset): try TrackerAPI.json(try tracker.drink(preset: preset))
