@@ -59,7 +59,7 @@ struct Adopt: AsyncParsableCommand {
         let isNew = try provider.tracker().adopt(identity, as: other, choice)
         _ = try? ServiceSocket(path: ServiceSocket.path(forStore: store.path), limitSeconds: 2).post("/api/v1/poll")
         if json {
-            TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)
+            TextOutput.standard.line(["bottle": .string(identity), "adopted": .bool(isNew)])
         } else {
             let note = other.map { " as another address of \($0)" } ?? ""
             TextOutput.standard.line(isNew ? "Adopted \(identity)\(note)." : "\(identity) is already adopted\(note).")
@@ -88,7 +88,7 @@ struct Adopt: AsyncParsableCommand {
         let provider = try StoreProvider(store, zone: storeOptions.namedZone(file))
         let wasAdopted = try provider.tracker().releaseBottle(identity)
         if json {
-            TextOutput.standard.line((["bottle": .string(identity), "released": .bool(wasAdopted)] as JSONValue).text)
+            TextOutput.standard.line(["bottle": .string(identity), "released": .bool(wasAdopted)])
         } else {
             TextOutput.standard.line(
                 wasAdopted ? "Released \(identity). Its drinks stay." : "\(identity) was not adopted by this store.")

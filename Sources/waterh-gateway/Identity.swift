@@ -57,8 +57,7 @@ struct Identity: AsyncParsableCommand {
         try bind()
         guard let known = try MQTTPublisher.identity(of: store) else { return }
         if json {
-            TextOutput.standard.line(
-                (["client": .string(known.client), "path": JSONValue(known.path)] as JSONValue).text)
+            TextOutput.standard.line(["client": .string(known.client), "path": JSONValue(known.path)])
         } else {
             TextOutput.standard.line("\(known.client)\(known.path.map { ", from \($0)" } ?? "")")
         }
