@@ -37,10 +37,11 @@ import Testing
             }
         }
 
-        init(_ bytes: [UInt8], in folder: TemporaryFolder, limits: ArchiveLimits = ArchiveLimits()) throws {
+        init(_ bytes: [UInt8], limits: ArchiveLimits = ArchiveLimits()) throws {
+            let folder = try TemporaryFolder()
             let path = folder.file("input")
             try Data(bytes).write(to: URL(fileURLWithPath: path))
-            self.init(path, limits: limits)
+            self = withExtendedLifetime(folder) { Opened(path, limits: limits) }
             parts = parts.map { (String($0.name.dropFirst(path.count)), $0.packets, $0.readingError) }
         }
     }
@@ -54,9 +55,8 @@ import Testing
 
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
     func `a compressed capture has the packets of the plain one`(program: String) async throws {
-        let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), program)
-        let opened = try Opened(file, in: folder)
+        let opened = try Opened(file)
         #expect(opened.failure == nil)
         #expect(opened.remarks == [])
         #expect(opened.parts.map(\.packets) == [try Self.packets()])
@@ -65,12 +65,11 @@ import Testing
 
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
     func `a compressed capture truncated at any byte gives the packets before it`(program: String) async throws {
-        let folder = try TemporaryFolder()
         let whole = try Self.packets()
         let file = try await Self.packed(Array(try Self.bytes().prefix(600)), program)
         var most = 0
         for count in 0..<file.count {
-            let opened = try Opened(Array(file.prefix(count)), in: folder)
+            let opened = try Opened(Array(file.prefix(count)))
             let packets = opened.parts.first?.packets ?? []
             #expect(opened.parts.count <= 1)
             #expect(whole.starts(with: packets), "cut at \(count)")
@@ -82,12 +81,11 @@ import Testing
     }
 
     @Test func `a truncated gzip file gives all bytes before the end, like gzip itself`() async throws {
-        let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), "gzip")
         for missing in [1, 4, 9, 12, 40, 200] {
             let cut = Array(file.dropLast(missing))
-            let own = try Opened(try await Self.packed(cut, "gzip", "-dc"), in: folder)
-            let opened = try Opened(cut, in: folder)
+            let own = try Opened(try await Self.packed(cut, "gzip", "-dc"))
+            let opened = try Opened(cut)
             #expect(opened.parts.first?.packets == own.parts.first?.packets, "\(missing) bytes are missing")
             #expect(
                 opened.parts.first?.readingError?.contains("gzip file is damaged or truncated") == true,
@@ -97,13 +95,12 @@ import Testing
 
     /// The last eight bytes of a gzip are the checksum and the length.
     @Test func `a gzip file with a wrong checksum is reported`() async throws {
-        let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), "gzip")
         let whole = try Self.packets()
         for place in (file.count - 8)..<file.count {
             var damaged = file
             damaged[place] ^= 0x10
-            let opened = try Opened(damaged, in: folder)
+            let opened = try Opened(damaged)
             #expect(opened.parts.map(\.packets) == [whole])
             #expect(opened.parts.first?.readingError?.contains("is damaged or truncated") == true, "byte \(place)")
         }
@@ -113,17 +110,16 @@ import Testing
             // After the header, which has no checksum.
             damaged[Int.random(in: 10..<file.count, using: &generator)] ^=
                 1 << UInt8.random(in: 0...7, using: &generator)
-            let opened = try Opened(damaged, in: folder)
+            let opened = try Opened(damaged)
             let isReported = opened.failure != nil || opened.parts.first?.readingError != nil || !opened.remarks.isEmpty
             #expect(isReported || opened.parts.map(\.packets) == [whole], "seed \(seed)")
         }
     }
 
     @Test func `a wrong gzip checksum of a compressed tar is reported`() async throws {
-        let folder = try TemporaryFolder()
         var file = try await Self.tar([("a.btsnoop", Self.bytes())], mode: "w:gz")
         file[file.count - 8] ^= 1
-        let opened = try Opened(file, in: folder)
+        let opened = try Opened(file)
         #expect(opened.parts.map(\.packets) == [try Self.packets()])
         #expect(
             opened.remarks.contains { $0.contains("damaged or truncated") } || opened.parts.first?.readingError != nil)
@@ -131,12 +127,11 @@ import Testing
 
     /// libarchive drops the last block of a truncated file.
     @Test(arguments: [1, 20, 200]) func `a truncated xz file is reported`(missing: Int) async throws {
-        let folder = try TemporaryFolder()
         for file in [
             try await Self.packed(try Self.bytes(), "xz"),
             try await Self.tar([("a.btsnoop", Self.bytes())], mode: "w:xz"),
         ] {
-            let opened = try Opened(Array(file.dropLast(missing)), in: folder)
+            let opened = try Opened(Array(file.dropLast(missing)))
             let reported = [opened.failure, opened.parts.first?.readingError].compactMap(\.self) + opened.remarks
             #expect(reported.contains { $0.contains("damaged or truncated") }, "\(reported)")
         }
@@ -144,12 +139,11 @@ import Testing
 
     @Test(arguments: ["gzip", "xz"])
     func `concatenated compressed files are read as one`(program: String) async throws {
-        let folder = try TemporaryFolder()
         let bytes = try Self.bytes()
         for cut in [0, 1, 700, bytes.count] {
             let file = try await Self.packed(Array(bytes[..<cut]), program) + Self.packed(Array(bytes[cut...]), program)
             // Padding of a tape's block belongs to no member.
-            let opened = try Opened(file + [UInt8](repeating: 0, count: 512), in: folder)
+            let opened = try Opened(file + [UInt8](repeating: 0, count: 512))
             #expect(opened.parts.map(\.packets) == [try Self.packets()], "cut at \(cut)")
             #expect(opened.parts.first?.readingError == nil && opened.failure == nil, "cut at \(cut)")
         }
@@ -157,7 +151,6 @@ import Testing
 
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4", "zip"])
     func `a randomly damaged compressed file does not trap`(program: String) async throws {
-        let folder = try TemporaryFolder()
         let file =
             try await program == "zip"
             ? Self.zip([("a.btsnoop", Self.bytes()), ("b.txt", Array("hello\n".utf8))])
@@ -169,7 +162,7 @@ import Testing
                 damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(
                     in: 0...255, using: &generator)
             }
-            let opened = try Opened(damaged, in: folder)
+            let opened = try Opened(damaged)
             #expect(opened.failure != nil || !opened.parts.isEmpty, "seed \(seed)")
         }
     }
@@ -228,8 +221,7 @@ import Testing
     }
 
     @Test func `a bug report's logs are read in order and skipped files are reported`() async throws {
-        let folder = try TemporaryFolder()
-        let opened = try Opened(try await Self.report(), in: folder)
+        let opened = try Opened(try await Self.report())
         #expect(opened.failure == nil)
         #expect(opened.parts.map(\.name) == [": \(Self.logs)btsnoop_hci.log.last", ": \(Self.logs)btsnoop_hci.log"])
         #expect(opened.parts.flatMap(\.packets) == (try Self.packets()))
@@ -245,50 +237,46 @@ import Testing
 
     @Test(arguments: ["w", "w:gz", "w:xz"])
     func `captures in tar archives are read`(mode: String) async throws {
-        let folder = try TemporaryFolder()
         let file = try await Self.tar([("a.txt", Array("hello\n".utf8)), ("x/b.log", Self.bytes())], mode: mode)
-        let opened = try Opened(file, in: folder)
+        let opened = try Opened(file)
         #expect(opened.parts.map(\.name) == [": x/b.log"])
         #expect(opened.parts.map(\.packets) == [try Self.packets()])
     }
 
     @Test func `an archive inside an archive is read, a deeper one is rejected`() async throws {
-        let folder = try TemporaryFolder()
         let inner = try await Self.packed(try Self.bytes(), "gzip")
         let one = try await Self.zip([("log.gz", inner)], stored: true)
-        #expect(try Opened(one, in: folder).parts.map(\.packets) == [try Self.packets()])
-        let two = try Opened(try await Self.zip([("one.zip", one), ("plain.log", Self.bytes())]), in: folder)
+        #expect(try Opened(one).parts.map(\.packets) == [try Self.packets()])
+        let two = try Opened(try await Self.zip([("one.zip", one), ("plain.log", Self.bytes())]))
         #expect(two.parts.map(\.name) == [": plain.log"])
         #expect(
             two.remarks.contains { $0.contains("one.zip: log.gz: more than 2 nested archives") },
             "\(two.remarks)")
         let twice = try await Self.packed(try await Self.packed(try Self.bytes(), "gzip"), "gzip")
-        #expect(try Opened(twice, in: folder).failure?.contains("packed more than once") == true)
+        #expect(try Opened(twice).failure?.contains("packed more than once") == true)
     }
 
     @Test func `an archive without a capture is reported with its contents`() async throws {
-        let folder = try TemporaryFolder()
         let ethernet: [UInt8] = [0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0] + [UInt8](repeating: 0, count: 12) + [1, 0, 0, 0]
         #expect(
-            try Opened(try await Self.zip([("a.txt", [65]), ("b.bin", [0, 1])]), in: folder).failure
+            try Opened(try await Self.zip([("a.txt", [65]), ("b.bin", [0, 1])])).failure
                 == "no capture in this zip file: a.txt, b.bin")
         #expect(
-            try Opened(try await Self.zip([]), in: folder).failure
+            try Opened(try await Self.zip([])).failure
                 == "no capture in this zip file: it is empty")
         #expect(
-            try Opened(try await Self.zip([("net.pcap", ethernet)]), in: folder).failure?.contains(
+            try Opened(try await Self.zip([("net.pcap", ethernet)])).failure?.contains(
                 "net.pcap: unsupported content: Ethernet") == true)
         var encrypted = try await Self.zip([("a.btsnoop", Self.bytes())])
         for mark in ["PK\u{3}\u{4}", "PK\u{1}\u{2}"] {
             let at = try #require(encrypted.indices.first { encrypted[$0...].starts(with: Array(mark.utf8)) })
             encrypted[at + (mark.hasSuffix("\u{4}") ? 6 : 8)] |= 1
         }
-        #expect(try Opened(encrypted, in: folder).failure?.contains("a.btsnoop: encrypted") == true)
+        #expect(try Opened(encrypted).failure?.contains("a.btsnoop: encrypted") == true)
     }
 
     @Test func `control characters in member names are removed`() async throws {
-        let folder = try TemporaryFolder()
-        let opened = try Opened(try await Self.zip([("a\u{1B}[2J\nb.log", Self.bytes())]), in: folder)
+        let opened = try Opened(try await Self.zip([("a\u{1B}[2J\nb.log", Self.bytes())]))
         #expect(opened.parts.map(\.name) == [": a[2Jb.log"])
     }
 
@@ -312,30 +300,29 @@ import Testing
     }
 
     @Test func `decompression bombs are rejected with an error`() async throws {
-        let folder = try TemporaryFolder()
         let bomb = try await Self.bomb(megabytes: 24)
         #expect(bomb.count < 100_000)
         let small = ArchiveLimits(bytes: 16 << 20)
         #expect(
-            try Opened(bomb, in: folder, limits: small).failure?.contains("more than 16 MiB unpacked") == true)
+            try Opened(bomb, limits: small).failure?.contains("more than 16 MiB unpacked") == true)
         let narrow = ArchiveLimits(ratio: 100, freeBytes: 1 << 20)
         #expect(
-            try Opened(bomb, in: folder, limits: narrow).failure?.contains(
+            try Opened(bomb, limits: narrow).failure?.contains(
                 "more than 100 unpacked bytes for each packed byte") == true)
         // The limit applies to the sum of an archive.
         let many = try await Self.zip((0..<8).map { ("\($0).gz", bomb) })
         #expect(
-            try Opened(many, in: folder, limits: ArchiveLimits(bytes: 60 << 20, ratio: 1 << 30)).failure?.contains(
+            try Opened(many, limits: ArchiveLimits(bytes: 60 << 20, ratio: 1 << 30)).failure?.contains(
                 "more than 60 MiB") == true)
         #expect(
-            try Opened(bomb, in: folder, limits: ArchiveLimits(time: .zero)).failure?.contains(
+            try Opened(bomb, limits: ArchiveLimits(time: .zero)).failure?.contains(
                 "unpacking takes more than 0 ms") == true)
         let crowd = try await Self.zip((0..<30).map { ("\($0).txt", [65]) })
         #expect(
-            try Opened(crowd, in: folder, limits: ArchiveLimits(members: 20)).failure?.contains(
+            try Opened(crowd, limits: ArchiveLimits(members: 20)).failure?.contains(
                 "more than 20 files") == true)
         let captures = try await Self.zip((0..<5).map { ("\($0).log", try Self.bytes()) })
-        let few = try Opened(captures, in: folder, limits: ArchiveLimits(captures: 3))
+        let few = try Opened(captures, limits: ArchiveLimits(captures: 3))
         #expect(few.parts.count == 3)
         #expect(few.remarks.contains { $0.contains("more than 3 captures") })
     }
@@ -385,22 +372,21 @@ import Testing
 
     @Test(arguments: [1, 2] as [UInt8])
     func `a packed log inside dumpsys text is read`(version: UInt8) async throws {
-        let folder = try TemporaryFolder()
         let log = try await Self.text(version: version)
         for text in [
             "Bluetooth Status\n  enabled: true\n\n\(log)\nBluetooth Config:\n", log,
             log.replacingOccurrences(of: "\n", with: "\r\n"),
         ] {
-            let opened = try Opened(Array(text.utf8), in: folder)
+            let opened = try Opened(Array(text.utf8))
             #expect(opened.parts.map(\.name) == [": packed log"])
             #expect(opened.parts.map(\.packets) == [try Self.packets()], "\(opened.failure ?? "") \(opened.remarks)")
             #expect(opened.parts.first?.readingError == nil)
         }
         // In a bug report without another log, also where the report is packed again.
         let report = try await Self.zip([("bugreport.txt", Array("== dumpstate\n\(log)".utf8))])
-        #expect(try Opened(report, in: folder).parts.map(\.name) == [": bugreport.txt: packed log"])
+        #expect(try Opened(report).parts.map(\.name) == [": bugreport.txt: packed log"])
         // A report with the log as a file does not need it twice.
-        let both = try Opened(try await Self.report(text: "== dumpstate\n\(log)"), in: folder)
+        let both = try Opened(try await Self.report(text: "== dumpstate\n\(log)"))
         #expect(both.parts.count == 2)
         #expect(
             both.remarks.first?.contains("the packed log in bugreport-phone-2026-02-02.txt") == true, "\(both.remarks)")
@@ -408,13 +394,12 @@ import Testing
 
     /// Reports of two phones in one archive: the file of one must not make the packed log of the other a copy.
     @Test func `a packed log is kept if only another report has the log as a file`() async throws {
-        let folder = try TemporaryFolder()
         let log = try await Self.text(version: 2)
         let other = try await Self.zip([("bugreport.txt", Array("== dumpstate\n\(log)".utf8))])
         let week = try await Self.zip([
             ("monday.zip", Self.report(text: "== dumpstate\n\(log)")), ("tuesday.zip", other),
         ])
-        let opened = try Opened(week, in: folder)
+        let opened = try Opened(week)
         #expect(
             opened.parts.count == 3
                 && opened.parts.contains { $0.name.hasSuffix("tuesday.zip: bugreport.txt: packed log") },
@@ -423,9 +408,8 @@ import Testing
 
     @Test(arguments: [17, 66])
     func `several packed logs in one text are read and skipped ones reported`(count: Int) async throws {
-        let folder = try TemporaryFolder()
         let text = String(repeating: try await Self.text(version: 2), count: count)
-        let opened = try Opened(Array(text.utf8), in: folder)
+        let opened = try Opened(Array(text.utf8))
         #expect(opened.parts.count == min(count, 64), "\(opened.parts.count)")
         #expect(opened.remarks.contains { $0.contains("more than 64 captures") } == (count == 66), "\(opened.remarks)")
     }
@@ -445,12 +429,11 @@ import Testing
     }
 
     @Test func `a truncated or damaged packed log is reported`() async throws {
-        let folder = try TemporaryFolder()
         let whole = try Self.packets()
         let text = Array(try await Self.text(version: 1).utf8)
         // The end marker is not required.
         for count in stride(from: 60, to: text.count - 8, by: 7) {
-            let opened = try Opened(Array(text.prefix(count)), in: folder)
+            let opened = try Opened(Array(text.prefix(count)))
             #expect(whole.starts(with: opened.parts.first?.packets ?? []), "cut at \(count)")
             #expect(opened.failure != nil || opened.parts.first?.readingError != nil, "cut at \(count)")
         }
@@ -461,12 +444,12 @@ import Testing
                 damaged[Int.random(in: 60..<damaged.count, using: &generator)] = UInt8.random(
                     in: 0x20..<0x7F, using: &generator)
             }
-            let opened = try Opened(damaged, in: folder)
+            let opened = try Opened(damaged)
             #expect(opened.failure != nil || !opened.parts.isEmpty, "seed \(seed)")
         }
         // Wrong lengths.
         for records: [UInt8] in [[0, 0, 0, 0, 0, 0, 0], [255, 255, 0, 0, 0, 0, 0x10, 1], []] {
-            let opened = try Opened(Array(try await Self.text(version: 1, records: records).utf8), in: folder)
+            let opened = try Opened(Array(try await Self.text(version: 1, records: records).utf8))
             #expect(opened.parts.map(\.packets) == [[]], "\(records): \(opened.failure ?? "")")
             #expect((opened.parts.first?.readingError != nil) == !records.isEmpty)
         }
