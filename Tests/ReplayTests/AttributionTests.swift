@@ -8,8 +8,7 @@ import Testing
 
 @Suite struct AttributionTests {
     @Test func `the number of stored peers is limited, except for bottles`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.notifyLog([record(600, 100)])
         talk.disconnect()
         for index in 0..<6000 {
@@ -30,8 +29,7 @@ import Testing
     let asked: [UInt8] = [0x47, 0x54, 0x00, 0x01, 0x06]
 
     @Test func `drinks are read from the discovered response characteristic`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.write(asked)
         talk.notify([0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01])
         talk.notifyLog([record(600, 200), record(660, 150)])
@@ -45,8 +43,7 @@ import Testing
     @Test func `the same bytes from another characteristic, another device or another side are not the bottle's`()
         throws
     {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.notifyLog([record(600, 200)], from: 9)  // another characteristic
         // the host's own server, same handle
         for value in Conversation.log([record(601, 201)]) { talk.sent([0x1B, 0x06, 0x00] + value) }
@@ -54,8 +51,7 @@ import Testing
         talk.write([0x50, 0x54, 0x00, 0x0F, 0x0E, 0x06] + record(602, 202))
         // another device, same handle, known to be something else
         talk.connect(BluetoothAddress(0x1122_3344_5566), handle: 0x41)
-        talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
-        talk.received([0x09, 0x07] + talk.characteristic(5, 0x10, 6, 0x2A37))
+        talk.discover(talk.characteristic(5, 0x10, 6, 0x2A37))
         talk.notifyLog([record(603, 203)], from: 6)
         talk.resume(1)
         talk.notifyLog([record(604, 204)])
@@ -72,8 +68,7 @@ import Testing
     }
 
     @Test func `an attribute table applies to later connections to the same address`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.disconnect()
         talk.connect(Conversation.bottle, handle: 0x42)
         talk.notifyLog([record(600, 200)])
@@ -83,8 +78,7 @@ import Testing
     }
 
     @Test func `an attribute table does not apply to another device with the same connection handle`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.notifyLog([record(600, 200)])
         talk.disconnect()
         talk.connect(BluetoothAddress(0x1122_3344_5566), handle: 0x40)
@@ -93,8 +87,7 @@ import Testing
     }
 
     @Test func `a repeated discovery with other handles replaces the attribute table`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.disconnect()
         talk.connect(Conversation.bottle)
         talk.discoverRetail(command: 13, response: 16)
@@ -141,8 +134,7 @@ import Testing
 
     @Test func `handles given as options do not override the discovery`() throws {
         var talk = Conversation()
-        talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
-        talk.received([0x09, 0x07] + talk.characteristic(5, 0x10, 6, 0x2A37))
+        talk.discover(talk.characteristic(5, 0x10, 6, 0x2A37))
         talk.notifyLog([record(600, 200)])
         #expect(try talk.drinks(handles: HandleOptions(response: 6)).drinks.isEmpty)
     }

@@ -34,8 +34,7 @@ import Testing
     static func kinds(_ statistics: CaptureStatistics) -> [Anomaly.Kind] { statistics.anomalies.map(\.kind) }
 
     @Test func `statistics count requests, responses and latencies`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()  // frames 2–5
+        var talk = Conversation.retail()  // frames 2–5
         for _ in 0..<3 {
             talk.sent([0x0A, 0x06, 0x00])
             talk.received([0x0B, 0x41, 0x42])
@@ -189,8 +188,7 @@ import Testing
                 UInt8($0)
             }
         }
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         if let set {
             talk.write([0x50, 0x54, 0x00, 0x08, 0x07, 0x03] + clock(6, set))
         } else {
@@ -208,8 +206,7 @@ import Testing
     }
 
     @Test func `a future record shows a clock that is ahead`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
         talk.notifyLog([record(10, 100), record(11, 100, year: 0x1B)])
         let statistics = try Self.read(talk)

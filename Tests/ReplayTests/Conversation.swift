@@ -47,14 +47,35 @@ struct Conversation {
         events.append((.att(observation), pdu))
     }
 
+    /// A conversation that starts with the discovery of the retail bottle.
+    static func retail() -> Conversation {
+        var talk = Conversation()
+        talk.discoverRetail()
+        return talk
+    }
+
     /// Discovery of the retail bottle: command at 3, response at 6.
     mutating func discoverRetail(command: UInt16 = 3, response: UInt16 = 6) {
-        sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
-        received(
-            [0x09, 0x07] + characteristic(command - 1, 0x04, command, 0xFFE9)
-                + characteristic(response - 1, 0x10, response, 0xFFE4))
+        discover(
+            characteristic(command - 1, 0x04, command, 0xFFE9), characteristic(response - 1, 0x10, response, 0xFFE4))
         sent([0x08] + little(response) + [0xFF, 0xFF, 0x03, 0x28])
         received([0x01, 0x08] + little(response) + [0x0A])
+    }
+
+    /// One request for characteristics, and its response.
+    mutating func discover(_ characteristics: [UInt8]...) {
+        sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
+        received([0x09, 0x07] + characteristics.joined())
+    }
+
+    /// A read of the value, with Read Blob for each part after the first.
+    mutating func read(_ handle: UInt16, _ parts: [UInt8]...) {
+        var offset = 0
+        for part in parts {
+            sent(offset == 0 ? [0x0A] + little(handle) : [0x0C] + little(handle) + little(UInt16(offset)))
+            received([offset == 0 ? 0x0B : 0x0D] + part)
+            offset += part.count
+        }
     }
 
     /// Discovery of an unknown service.

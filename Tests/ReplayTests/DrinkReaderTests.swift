@@ -5,14 +5,8 @@ import Support
 import Testing
 
 @Suite struct DrinkReaderTests {
-    func retail() -> Conversation {
-        var talk = Conversation()
-        talk.discoverRetail()
-        return talk
-    }
-
     @Test func `each drink is listed once, or with raw every delivery`() throws {
-        var talk = retail()
+        var talk = Conversation.retail()
         for _ in 0..<2 {
             talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
             talk.notifyLog([record(600, 200), record(601, 201, flag: 3)])
@@ -24,7 +18,7 @@ import Testing
     }
 
     @Test func `a drink is identified by bottle, wall clock and amount`() throws {
-        var talk = retail()
+        var talk = Conversation.retail()
         talk.notifyLog([record(600, 200), record(600, 201), record(600, 200, second: 1), record(600, 200)])
         talk.connect(BluetoothAddress(0xA4C1_38AA_BBCC), handle: 0x41)
         talk.discoverRetail()
@@ -38,7 +32,7 @@ import Testing
         var amounts: [Int] = []
         let reader = DrinkReader(options) { amounts.append($0.record.amountMl) }
         for records in [[record(600, 200)], [record(600, 200), record(601, 201)]] {
-            var talk = retail()
+            var talk = Conversation.retail()
             talk.notifyLog(records)
             try talk.read(reader)
         }
@@ -46,10 +40,10 @@ import Testing
     }
 
     @Test func `a record's frame is the packet that completed it`() throws {
-        var talk = retail()  // frames 1 to 5
+        var talk = Conversation.retail()  // frames 1 to 5
         talk.notifyLog([record(600, 200), record(601, 201), record(602, 202)], entry: 1)
         #expect(try talk.drinks().drinks.map(\.frame) == [6, 7, 8])
-        var cut = retail()
+        var cut = Conversation.retail()
         let bytes = Conversation.log([record(600, 200), record(601, 201), record(602, 202)]).flatMap { $0 }
         var at = 0
         while at < bytes.count {
@@ -62,7 +56,7 @@ import Testing
     }
 
     @Test func `suspect records are listed, marked and not summed`() throws {
-        var talk = retail()
+        var talk = Conversation.retail()
         talk.notifyLog([record(600, 200, year: 0, day: 0), record(600, 201, year: 0), record(602, 202)])
         let (drinks, reader) = try talk.drinks()
         #expect(drinks.map(\.at) == [nil, "2000-02-02T10:00:00", "2026-02-02T10:02:00"])
@@ -71,7 +65,7 @@ import Testing
     }
 
     @Test func `the strict dialect rejects a byte 0 other than 1A with a reason`() throws {
-        var talk = retail()
+        var talk = Conversation.retail()
         talk.notifyLog([record(600, 200), record(601, 201, year: 0x1B)])
         #expect(try talk.drinks().drinks.map(\.at) == ["2026-02-02T10:00:00", "2027-02-02T10:01:00"])
         var options = DrinkReader.Options(hostYear: 2031)
@@ -101,7 +95,7 @@ import Testing
     func `the strict dialect takes the year from the packet's time`(
         _ vector: String, _ start: Int, _ date: [UInt8], _ at: String
     ) throws {
-        var talk = retail()
+        var talk = Conversation.retail()
         // The log is the sixth event.
         talk.start = start - 6
         talk.notifyLog([[0x1A] + date + [0, 200, 0, 0, 1, 0x61, 0]])
@@ -110,20 +104,12 @@ import Testing
 
     @Test func `with the draft profile each read response is a delivery, and long values are joined`() throws {
         var talk = Conversation()
-        talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
-        talk.received([0x09, 0x07] + talk.characteristic(2, 0x0C, 3, 0xFF01) + talk.characteristic(4, 0x12, 5, 0xFF02))
+        talk.discover(talk.characteristic(2, 0x0C, 3, 0xFF01), talk.characteristic(4, 0x12, 5, 0xFF02))
         talk.sent([0x52, 0x03, 0x00, 0x01])
         let packet = Conversation.log((0..<3).map { record(600 + $0, 200 + $0) }).flatMap { $0 }  // 45 bytes, MTU 23
-        talk.sent([0x0A, 0x05, 0x00])
-        talk.received([0x0B] + packet[0..<22])
-        talk.sent([0x0C, 0x05, 0x00, 22, 0])
-        talk.received([0x0D] + packet[22..<44])
-        talk.sent([0x0C, 0x05, 0x00, 44, 0])
-        talk.received([0x0D] + packet[44...])
-        talk.sent([0x0A, 0x05, 0x00])
-        talk.received([0x0B] + Conversation.log([record(603, 203)])[0])
-        talk.sent([0x0A, 0x05, 0x00])
-        talk.received([0x0B, 0x50, 0x54, 0x00, 0x00])
+        talk.read(5, Array(packet[0..<22]), Array(packet[22..<44]), Array(packet[44...]))
+        talk.read(5, Conversation.log([record(603, 203)])[0])
+        talk.read(5, [0x50, 0x54, 0x00, 0x00])
         let (drinks, reader) = try talk.drinks()
         #expect(drinks.map(\.amount) == [200, 201, 202, 203])
         #expect(reader.peers.first { $0.isBottle }?.profile == .draft)
@@ -135,13 +121,9 @@ import Testing
         talk.sent([0x02, 0x05, 0x02])
         talk.received([0x03, 24, 0])
         talk.sent([0x03, 0x05, 0x02])
-        talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
-        talk.received([0x09, 0x07] + talk.characteristic(4, 0x12, 5, 0xFF02))
+        talk.discover(talk.characteristic(4, 0x12, 5, 0xFF02))
         let packet = Conversation.log([record(600, 200), record(601, 201)])[0]  // 32 bytes
-        talk.sent([0x0A, 0x05, 0x00])
-        talk.received([0x0B] + packet[..<23])
-        talk.sent([0x0C, 0x05, 0x00, 23, 0])
-        talk.received([0x0D] + packet[23...])
+        talk.read(5, Array(packet[..<23]), Array(packet[23...]))
         #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
     }
 
@@ -151,12 +133,10 @@ import Testing
             var talk = Conversation()
             talk.sent([0x02, 24, 0])
             talk.received([0x03, 24, 0])
-            talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
-            talk.received([0x09, 0x07] + talk.characteristic(4, 0x12, 5, 0xFF02))
+            talk.discover(talk.characteristic(4, 0x12, 5, 0xFF02))
             // 23 bytes fill an answer
             let long = packet + Conversation.log([record(601, 201), record(602, 202)])[0].prefix(4)
-            talk.sent([0x0A, 0x05, 0x00])
-            talk.received([0x0B] + long)
+            talk.read(5, long)
             talk.sent([0x0C, 0x05, 0x00, 23, 0])
             talk.received(ending)
             #expect(try talk.drinks().drinks.map(\.amount) == [200])
@@ -164,14 +144,14 @@ import Testing
     }
 
     @Test func `values of a multiple notification are read`() throws {
-        var talk = retail()
+        var talk = Conversation.retail()
         let log = Conversation.log([record(600, 200), record(601, 201)], entry: 1)
         talk.received([0x23] + log.flatMap { [0x06, 0x00, UInt8($0.count), 0x00] + $0 })
         #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
     }
 
     @Test func `the model determines the meaning of bytes 8 to 11`() throws {
-        var talk = retail()
+        var talk = Conversation.retail()
         talk.notify(Snapshot().frame(.vita).encoded)
         talk.notifyLog([[0x1A, 2, 2, 10, 0, 0, 0, 200, 0, 115, 21, 0, 0]])
         var seen: [(Int?, Int?, Int?)] = []
@@ -194,8 +174,7 @@ import Testing
     @Test(arguments: 0..<40)
     func `interleaved random logs of two bottles are separated`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.connect(BluetoothAddress(0xA4C1_38AA_BBCC), handle: 0x41)
         talk.discoverRetail(response: 9)
         var expected: [String: Set<Int>] = [:]

@@ -160,8 +160,7 @@ import Testing
 
     /// Dates after a loss of power do not identify a bottle, unless all of them are equal.
     @Test func `records with reset dates do not identify a bottle`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.notifyLog([record(0, 200, year: 0), record(600, 210)])
         talk.disconnect()
         talk.connect(nil, handle: 0x41)
@@ -175,8 +174,7 @@ import Testing
         for (address, count) in [(UInt64(0x5AC1_3801_0203), 2), (0xC4C1_3801_0203, 4)] {
             var events: [(ConversationEvent, [UInt8])] = []
             for turn in 0..<2 {
-                var talk = Conversation()
-                talk.discoverRetail()
+                var talk = Conversation.retail()
                 talk.notifyLog([record(600, 200), record(601, 201)])
                 for (event, bytes) in talk.events {
                     guard case .att(var att) = event else { continue }

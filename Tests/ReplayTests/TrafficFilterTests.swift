@@ -7,8 +7,7 @@ import Testing
     /// 2–5 discovery, 6–7 a read, 8–9 a write, 10 a command, 11 a notification, 12–13 an indication, 14–15 a rejected
     /// read; 17 another device.
     static let talk: Conversation = {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.sent([0x0A, 0x06, 0x00])
         talk.received([0x0B, 0x41])
         talk.sent([0x12, 0x03, 0x00, 1])
@@ -74,8 +73,7 @@ import Testing
     }
 
     @Test func `drinks in a time range use a discovery before it`() throws {
-        var talk = Conversation()
-        talk.discoverRetail()
+        var talk = Conversation.retail()
         talk.write([0x47, 0x54, 0x00, 0x01, 0x06])  // 6
         talk.notifyLog([record(10, 100)])  // 7
         talk.write([0x47, 0x54, 0x00, 0x01, 0x06])  // 8
