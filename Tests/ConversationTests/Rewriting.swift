@@ -1,9 +1,6 @@
 import Bluetooth
 import Captures
 import Replay
-import Support
-import Testing
-import Foundation
 
 /// A conversation as a test defines it: one connection, PDUs with times.
 struct Conversation {
@@ -50,13 +47,5 @@ struct Conversation {
             }
         }
         return writer.takeOutput()
-    }
-}
-
-extension TemporaryFolder {
-    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
-        let path = "\(path)/\(name)"
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        return path
     }
 }

@@ -39,8 +39,7 @@ import Testing
 
         init(_ bytes: [UInt8], limits: ArchiveLimits = ArchiveLimits()) throws {
             let folder = try TemporaryFolder()
-            let path = folder.file("input")
-            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            let path = try folder.write("input", bytes)
             self = withExtendedLifetime(folder) { Opened(path, limits: limits) }
             parts = parts.map { (String($0.name.dropFirst(path.count)), $0.packets, $0.readingError) }
         }
@@ -416,8 +415,7 @@ import Testing
 
     @Test func `packets of a packed log keep their times`() async throws {
         let folder = try TemporaryFolder()
-        let path = folder.file("log.txt")
-        try (try await Self.text(version: 2)).write(toFile: path, atomically: true, encoding: .utf8)
+        let path = try folder.write("log.txt", await Self.text(version: 2).utf8)
         func times(_ path: String) throws -> [Duration?] {
             var found: [Duration?] = []
             let opened = try CaptureOpener().open(path)

@@ -35,8 +35,8 @@ import Testing
         let folder = try TemporaryFolder()
         var paths = [folder.file("input")]
         switch way {
-        case .zip: try Data(try await CaptureOpenerTests.zip(members)).write(to: folder.url("input"))
-        case .tar: try Data(try await CaptureOpenerTests.tar(members, mode: "w:gz")).write(to: folder.url("input"))
+        case .zip: try folder.write("input", await CaptureOpenerTests.zip(members))
+        case .tar: try folder.write("input", await CaptureOpenerTests.tar(members, mode: "w:gz"))
         case .folder, .arguments:
             for (name, bytes) in members {
                 let place = folder.url("input/" + name)
@@ -51,7 +51,7 @@ import Testing
 
     @Test func `a directory without captures is rejected`() throws {
         let folder = try TemporaryFolder()
-        try Data("hello\n".utf8).write(to: folder.url("readme.txt"))
+        try folder.write("readme.txt", "hello\n".utf8)
         #expect(throws: CaptureError.self) { try CaptureOpener().open(folder.path) }
         #expect(throws: CaptureError.self) { try CaptureOpener().open("/") }
     }

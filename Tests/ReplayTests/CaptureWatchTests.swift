@@ -6,17 +6,12 @@ import Support
 import Testing
 
 @Suite struct CaptureWatchTests {
-    private static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
-
     private static func watch(_ json: Bool, from sources: [UInt16]) throws -> (lines: [String], watch: CaptureWatch) {
         var bytes: [UInt8] = []
         let out = LineBuffer { bytes += $0 }
         let watch = CaptureWatch(out, DrinkReader.Options(hostYear: 2026), isJSON: json)
         for source in sources { watch.name(source, "sniffer \(source)") }
-        var packets: [(CapturePacket, [UInt8])] = []
-        var file = CaptureFile(path: source)
-        try file.forEachPacket { packet, bytes in packets.append((packet, bytes.withUnsafeBytes { [UInt8]($0) })) }
-        for (packet, bytes) in packets {
+        for (packet, bytes) in try LossyFormatTests.packets(OverlapTests.source) {
             for source in sources { try watch.add(packet, bytes.span.bytes, from: source) }
         }
         try watch.finish()

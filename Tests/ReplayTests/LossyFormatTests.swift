@@ -7,20 +7,16 @@ import Testing
 
 /// Formats without directions or sniffer metadata: a converted capture has the same content.
 @Suite struct LossyFormatTests {
-    private static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
-
     private static func rewrite(_ packets: [(CapturePacket, [UInt8])], as name: String, in folder: TemporaryFolder)
         throws -> String
     {
         let format = try #require(CaptureFormat(name: name))
         var writer = CaptureWriter(format)
         for (packet, bytes) in packets { try writer.write(packet, bytes.span.bytes) }
-        let path = folder.file("\(UUID().uuidString).\(name)")
-        try Data(writer.takeOutput()).write(to: URL(fileURLWithPath: path))
-        return path
+        return try folder.write("\(UUID().uuidString).\(name)", writer.takeOutput())
     }
 
-    private static func packets(_ path: String) throws -> [(CapturePacket, [UInt8])] {
+    static func packets(_ path: String) throws -> [(CapturePacket, [UInt8])] {
         var packets: [(CapturePacket, [UInt8])] = []
         var file = CaptureFile(path: path)
         try file.forEachPacket { packet, bytes in packets.append((packet, bytes.withUnsafeBytes { [UInt8]($0) })) }
@@ -32,7 +28,7 @@ import Testing
     @Test(arguments: [true, false])
     func `decrypted packets stay readable after conversion`(keepsMIC: Bool) throws {
         let folder = try TemporaryFolder()
-        let air = try RewritingTests.convert(Self.source, to: "pcap-ll-phdr", in: folder)
+        let air = try RewritingTests.convert(OverlapTests.source, to: "pcap-ll-phdr", in: folder)
         let expected = try RewritingTests.drinks(air)
         #expect(expected.count == 40)
         var made: [(CapturePacket, [UInt8])] = []
@@ -76,7 +72,7 @@ import Testing
         let size = [5, 9, 20, 27].randomElement(using: &random) ?? 9
         // The fragments of a log notification with a command's between them, in random order.
         var made: [(CapturePacket, [UInt8])] = []
-        for (packet, bytes) in try Self.packets(Self.source) {
+        for (packet, bytes) in try Self.packets(OverlapTests.source) {
             guard packet.content == .hci(.acl), packet.direction == .received, bytes.count > 60 else {
                 made.append((packet, bytes))
                 continue

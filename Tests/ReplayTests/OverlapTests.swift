@@ -41,9 +41,7 @@ import Testing
     static func halves(_ folder: TemporaryFolder, at cut: Int) throws -> [String] {
         let (head, records) = try btsnoop(source)
         return try [records[..<cut], records[cut...]].enumerated().map { index, part in
-            let path = folder.file("part\(cut)-\(index).btsnoop")
-            try Data(head + part.joined()).write(to: URL(fileURLWithPath: path))
-            return path
+            try folder.write("part\(cut)-\(index).btsnoop", head + part.joined())
         }
     }
 
@@ -204,9 +202,7 @@ import Testing
             let parts = try Self.halves(folder, at: cut).map {
                 [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.convert($0, to: format, in: folder))))
             }
-            let path = folder.file("sections.pcapng")
-            try Data(parts.joined()).write(to: URL(fileURLWithPath: path))
-            let found = try Self.drinks([path])
+            let found = try Self.drinks([folder.write("sections.pcapng", parts.joined())])
             #expect(Set(found).count == found.count, "cut before record \(cut + 1)")
             // From the air, a connection without its start is a new one in the second part.
             if !format.contains("ll") { #expect(Set(found) == Set(whole), "cut before record \(cut + 1)") }

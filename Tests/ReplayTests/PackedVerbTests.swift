@@ -14,10 +14,10 @@ import Testing
     func `a compressed capture gives the same output as the plain one`(words: [String]) async throws {
         let folder = try TemporaryFolder()
         let file = try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "gzip")
-        try Data(file).write(to: folder.url("a.gz"))
+        let gzip = try folder.write("a.gz", file)
         let plain = try await replay.run(words + [Self.sample])
         try #require(plain.exitCode == 0)
-        for (path, input) in [(folder.file("a.gz"), []), ("-", file), ("-", try CaptureOpenerTests.bytes())] {
+        for (path, input) in [(gzip, []), ("-", file), ("-", try CaptureOpenerTests.bytes())] {
             let packed = try await replay.run(words + [path], input: input)
             #expect(
                 packed.output.replacingOccurrences(of: #""file":"\#(path)""#, with: #""file":"\#(Self.sample)""#)
@@ -29,8 +29,7 @@ import Testing
 
     @Test func `drinks and commands are listed directly from a bug report`() async throws {
         let folder = try TemporaryFolder()
-        try Data(try await CaptureOpenerTests.report()).write(to: folder.url("bugreport.zip"))
-        let path = folder.file("bugreport.zip")
+        let path = try folder.write("bugreport.zip", await CaptureOpenerTests.report())
         let plain = try await replay.run(["drinks", Self.sample])
         let report = try await replay.run(["drinks", path])
         #expect(report.exitCode == 0)
@@ -56,11 +55,10 @@ import Testing
 
     @Test func `an expectation file can be for a compressed capture`() async throws {
         let folder = try TemporaryFolder()
-        try Data(try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "xz")).write(
-            to: folder.url("a.xz"))
+        try folder.write("a.xz", await CaptureOpenerTests.packed(CaptureOpenerTests.bytes(), "xz"))
         #expect(try await replay.run(["verify", folder.path, "--update"]).exitCode == 0)
         #expect(try await replay.run(["verify", folder.path]).output == "1 capture, all as expected\n")
-        try Data(try await CaptureOpenerTests.report()).write(to: folder.url("two.zip"))
+        try folder.write("two.zip", await CaptureOpenerTests.report())
         #expect(try await replay.run(["verify", folder.path]).exitCode == 4)
     }
 

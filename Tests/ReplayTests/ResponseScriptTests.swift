@@ -45,9 +45,7 @@ import Emulator
 
     static func script(_ text: String = session) throws -> ResponseScript {
         let folder = try TemporaryFolder()
-        let path = folder.file("session.hex")
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        let read = try ResponseScript.read([CapturePart(path: path)])
+        let read = try ResponseScript.read([CapturePart(path: folder.write("session.hex", text.utf8))])
         #expect(read.readingError == nil)
         return try #require(read.scripts.first)
     }
@@ -75,8 +73,7 @@ import Emulator
 
     @Test func `a capture without a bottle is rejected`() throws {
         let folder = try TemporaryFolder()
-        let path = folder.file("none.hex")
-        try Data("- < 2A37 00 50\n".utf8).write(to: URL(fileURLWithPath: path))
+        let path = try folder.write("none.hex", "- < 2A37 00 50\n".utf8)
         #expect(throws: ResponseScriptError.self) { try ResponseScript.read([CapturePart(path: path)]) }
     }
 }

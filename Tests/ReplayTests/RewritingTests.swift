@@ -31,9 +31,7 @@ import Testing
         var converter = CaptureConverter(to: format)
         var bytes: [UInt8] = []
         try converter.convert(paths) { bytes += $0 }
-        let made = folder.file("\(UUID().uuidString).\(name)")
-        try Data(bytes).write(to: URL(fileURLWithPath: made))
-        return made
+        return try folder.write("\(UUID().uuidString).\(name)", bytes)
     }
 
     @Test func `the shipped captures exist`() {
@@ -80,8 +78,7 @@ import Testing
             """
         }
         let padding = String(repeating: "# a comment, longer than what is read at one time\n", count: 20_000)
-        let source = folder.file("source.hex")
-        try Data((lines[0] + padding + lines[1]).utf8).write(to: URL(fileURLWithPath: source))
+        let source = try folder.write("source.hex", (lines[0] + padding + lines[1]).utf8)
         let expected = try Self.drinks(source)
         #expect(expected.count == 2)
         #expect(expected.allSatisfy { $0.contains(#""batteryPercent":97"#) })

@@ -67,8 +67,7 @@ import Testing
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
         var most = 0
         for size in stride(from: 0, through: whole.count, by: name.hasSuffix(".hex") ? 1 : 7) {
-            try Data(whole[..<size]).write(to: folder.url("cut"))
-            var file = CaptureFile(path: folder.file("cut"))
+            var file = CaptureFile(path: try folder.write("cut", whole[..<size]))
             let picture = try CaptureContent(&file, options: DrinkReader.Options(hostYear: 2026))
             most = max(most, picture.drinks.count)
             #expect(

@@ -191,6 +191,13 @@ package final class TemporaryFolder: Sendable {
 
     package func url(_ name: String) -> URL { URL(fileURLWithPath: path + "/" + name) }
     package func file(_ name: String) -> String { path + "/" + name }
+
+    /// Writes a file and returns its path.
+    @discardableResult
+    package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
+        try Data(bytes).write(to: url(name))
+        return file(name)
+    }
 }
 
 /// Polls `attempt` until it returns a value or the limit (seconds) expires: for events of other processes that cannot
