@@ -10,13 +10,9 @@ import Testing
     static let dissector = Program.repository + "/Sources/CReport/pages/waterh.lua"
 
     /// One row for each frame in which the dissector shows a field.
-    private func rows(_ path: String, _ fields: [String], _ folder: TemporaryFolder, twice: Bool = false) async throws
-        -> [[String]]
-    {
-        let script = Self.dissector
-        let tshark = try Tshark().program
-        let result = try await tshark.run(
-            ["-X", "lua_script:\(script)", "-r", path] + (twice ? ["-2"] : []) + [
+    private func rows(_ path: String, _ fields: [String], twice: Bool = false) async throws -> [[String]] {
+        let result = try await Tshark().program.run(
+            ["-X", "lua_script:\(Self.dissector)", "-r", path] + (twice ? ["-2"] : []) + [
                 "-Y", "waterh", "-T", "fields", "-E", "aggregator=;",
             ] + fields.flatMap { ["-e", $0] }, limit: 120)
         #expect(!result.error.contains("Lua"), "\(result.error)")
@@ -41,7 +37,7 @@ import Testing
     }
 
     /// Compares the dissector, with one and with two passes of tshark, with `drinks --raw` and `commands`.
-    private func compare(_ path: String, _ folder: TemporaryFolder) async throws -> (drinks: Int, commands: Int) {
+    private func compare(_ path: String) async throws -> (drinks: Int, commands: Int) {
         let ours = try await replay.run(["drinks", path, "--raw", "--json"]).lines.map {
             try JSONDecoder().decode(Drink.self, from: Data($0.utf8))
         }
@@ -54,7 +50,7 @@ import Testing
                 [
                     "frame.number", "waterh.record", "waterh.at", "waterh.amount", "waterh.suspect", "waterh.command",
                     "btatt.value",
-                ], folder, twice: twice)
+                ], twice: twice)
             var shown: [Drink] = []
             for row in rows where !row[1].isEmpty {
                 let parts = row[1...4].map { $0.split(separator: ";").map(String.init) }
@@ -82,7 +78,7 @@ import Testing
 
     @Test(arguments: ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_draft.btsnoop"])
     func `the dissector shows the drinks and commands of the shipped captures`(name: String) async throws {
-        let found = try await compare("\(Self.folder)/\(name)", try TemporaryFolder())
+        let found = try await compare("\(Self.folder)/\(name)")
         #expect(found.drinks >= 20 && found.commands >= 4)
     }
 
@@ -91,13 +87,12 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("sample")
         #expect(try await replay.run(["convert", "\(Self.folder)/\(name)", path, "--format", format]).exitCode == 0)
-        #expect(try await compare(path, folder).drinks >= 1)
+        #expect(try await compare(path).drinks >= 1)
     }
 
     @Test func `the dissector ignores a peripheral that is not a bottle`() async throws {
-        let folder = try TemporaryFolder()
         for path in RealCaptures.files {
-            #expect(try await rows(path, ["frame.number"], folder).isEmpty, "\(path)")
+            #expect(try await rows(path, ["frame.number"]).isEmpty, "\(path)")
         }
     }
 
@@ -138,7 +133,7 @@ import Testing
         let source = folder.file("all.hex"), path = folder.file("all.pcapng")
         try text.write(toFile: source, atomically: true, encoding: .utf8)
         #expect(try await replay.run(["convert", source, path]).exitCode == 0)
-        let found = try await compare(path, folder)
+        let found = try await compare(path)
         #expect(found.commands == commands.count + 4)
         #expect(found.drinks == 16)
     }
