@@ -14,9 +14,7 @@ private struct Air: ScriptedPeer {
     var discoveries = 0
 
     init() {
-        bottle.advertisement = Advertisement(
-            peer: PeerID("A4:C1:38:00:00:01"), address: BluetoothAddress("A4:C1:38:00:00:01"), name: "WaterH-Boost-24oz"
-        )
+        bottle.advertisement = advertisement("A4:C1:38:00:00:01")
         bottle.snapshot = boostSnapshot()
     }
 
@@ -98,16 +96,6 @@ private struct Air: ScriptedPeer {
             report.failure?.kind == .unexpectedResponse
                 && report.failure?.sentence.contains("is not a WaterH bottle") == true)
         #expect(rig.peer.discoveries == 2)
-    }
-
-    @Test(arguments: [23, 64])
-    func `a small MTU is reported`(_ mtu: Int) throws {
-        var air = Air()
-        air.bottle.mtu = mtu
-        air.bottle.records = drinks(40)
-        let (rig, report) = try polled(air, hasRadio: true)
-        #expect(report.failure?.sentence.contains("MTU is \(mtu)") == true, "\(String(describing: report.failure))")
-        #expect(report.acknowledged == 0 && rig.peer.bottle.records.count == 40)
     }
 
     /// The button's report arrives seconds after the first answer; nil: it is not pressed.

@@ -5,8 +5,6 @@ import Testing
 import TrackerCore
 
 @Suite struct BottleSettingsPollTests {
-    private static let address = "A4:C1:38:01:02:03"
-
     private func strict() throws -> BottleSettings {
         var settings = Settings()
         try settings.set([("bottle.recordDialect", "strict"), ("bottle.timeZone", "Asia/Tokyo")])
@@ -14,14 +12,14 @@ import TrackerCore
     }
 
     @Test(arguments: [
-        ("", false, "calendar/u16be"), (address, false, "strict/u8"), ("A4:C1:38:09:09:09", false, "calendar/u16be"),
-        (address, true, "calendar"),
+        ("", false, "calendar/u16be"), (ownAddress, false, "strict/u8"), ("A4:C1:38:09:09:09", false, "calendar/u16be"),
+        (ownAddress, true, "calendar"),
     ])
     func `a bottle's own settings apply to its polls unless the poll has options`(
         strictBottle: String, isExplicit: Bool, reading: String
     ) throws {
         var options = PollOptions(settings: Settings().bottle, zone: .utc)
-        options.ownBottles = try ["A4:C1:38:09:09:09", Self.address].map {
+        options.ownBottles = try ["A4:C1:38:09:09:09", ownAddress].map {
             AdoptedBottle(identities: [$0], settings: $0 == strictBottle ? try strict() : nil)
         }
         if isExplicit { (options.dialect, options.isDialectExplicit) = (.calendar, true) }
@@ -44,13 +42,13 @@ import TrackerCore
     @Test func `two bottles keep separate aliases`() throws {
         let own = [
             AdoptedBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["office"], alias: "office"),
-            AdoptedBottle(identities: [Self.address], aliases: ["sink", "kitchen"], alias: "kitchen"),
+            AdoptedBottle(identities: [ownAddress], aliases: ["sink", "kitchen"], alias: "kitchen"),
         ]
         for (alias, called) in [(nil, "kitchen"), ("office", "kitchen"), ("mine", "kitchen")] as [(String?, String)] {
             var options = PollOptions(settings: Settings().bottle, zone: .utc)
             (options.ownBottles, options.alias) = (own, alias)
             let report = try polled(ScriptedBottle(records: drinks(1)), options: options).report
-            #expect(report.bottle == called && report.identity == Self.address, "\(report)")
+            #expect(report.bottle == called && report.identity == ownAddress, "\(report)")
         }
     }
 }

@@ -26,7 +26,7 @@ import TrackerCore
         #expect(rig.written.suffix(commands.count + 2) == [.acknowledge(bytes: 13), .drinkLog] + commands)
         #expect(
             rig.effects.filter { if case .lightWritten = $0 { true } else { false } } == [
-                .lightWritten(bottle: "A4:C1:38:01:02:03", light)
+                .lightWritten(bottle: ownAddress, light)
             ])
     }
 
@@ -86,7 +86,7 @@ import TrackerCore
         #expect(asked.rig.written.last == .goal(ml: 2500), "after the log")
         #expect(try !poll(goal: 2500).rig.written.contains(.goal(ml: 2500)))
         // Settings of one bottle take precedence.
-        let own = AdoptedBottle(identities: ["A4:C1:38:01:02:03"], settings: BottleSettings())
+        let own = AdoptedBottle(identities: [ownAddress], settings: BottleSettings())
         #expect(try !poll(goal: 2000, own: [own]).rig.written.contains(.goal(ml: 2500)))
     }
 

@@ -40,7 +40,7 @@ import TrackerCore
         #expect(!setsClock(wrong))
         #expect(counted(journal).count == 40 && counted(journal).allSatisfy { abs($0.seconds(to: evening)) < Self.day })
         #expect(journal.entries.allSatisfy { abs($0.received.seconds(to: evening)) < Self.day })
-        #expect(try journal.storedState(of: BottleNames("A4:C1:38:01:02:03")).lastCompletePoll == nil)
+        #expect(try journal.storedState(of: BottleNames(ownAddress)).lastCompletePoll == nil)
         let (right, second) = try poll(drinks(40), profile, journal: journal)
         #expect(second.failure == nil && second.acknowledged == 40 && right.peer.records.isEmpty, "\(second)")
         #expect(journal.entries.count == 40)

@@ -13,9 +13,7 @@ import TrackerCore
     private func bottle(_ change: (inout ScriptedBottle) -> Void = { _ in }) -> ScriptedBottle {
         var bottle = ScriptedBottle()
         bottle.snapshot = boostSnapshot()
-        bottle.advertisement = Advertisement(
-            peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz"
-        )
+        bottle.advertisement = advertisement()
         change(&bottle)
         return bottle
     }
@@ -81,14 +79,11 @@ import TrackerCore
         let first = try polled(keeping, bottle())
         let other = options {
             $0.ownBottles = [AdoptedBottle(identities: ["A4:C1:38:00:00:09"])]
-            $0.otherBottles = [AdoptedBottle(identities: ["A4:C1:38:01:02:03"])]
+            $0.otherBottles = [AdoptedBottle(identities: [ownAddress])]
         }
         let second = try polled(
             other,
-            bottle {
-                $0.advertisement = Advertisement(
-                    peer: PeerID("A4:C1:38:00:00:09"), address: BluetoothAddress("A4:C1:38:00:00:09"), name: "WaterH")
-            }, held: first.rig.held)
+            bottle { $0.advertisement = advertisement("A4:C1:38:00:00:09", name: "WaterH") }, held: first.rig.held)
         #expect(second.rig.requests.prefix(2) == [.disconnect, .startScan])
         #expect(second.report.failure == nil && second.report.identity == "A4:C1:38:00:00:09")
     }
@@ -123,7 +118,7 @@ import TrackerCore
         let profile: BottleProfile = Int.random(in: 0..<3, using: &random) == 0 ? .draft : .retail
         var peer = ScriptedBottle(profile)
         peer.snapshot = boostSnapshot()
-        peer.serial = Array("A4:C1:38:01:02:03".utf8)
+        peer.serial = Array(ownAddress.utf8)
         peer.acknowledging = Bool.random(using: &random) ? .counts : .drops
         peer.ring = Int.random(in: 0..<2, using: &random) == 0 ? 6 : 5000
         let journal = MemoryJournal()

@@ -5,12 +5,7 @@ import TrackerCore
 
 @testable import Gateway
 
-private let one = PollTarget(id: "A4:C1:38:00:00:01", ownBottles: [AdoptedBottle(identities: ["A4:C1:38:00:00:01"])])
-private let two = PollTarget(id: "A4:C1:38:00:00:02", ownBottles: [AdoptedBottle(identities: ["A4:C1:38:00:00:02"])])
-
-private func at(_ seconds: Double) -> MonotonicInstant {
-    MonotonicInstant(nanoseconds: Int64((seconds * 1e9).rounded()))
-}
+private let (one, two) = (pollTarget(1), pollTarget(2))
 
 /// A service in simulated time, with bottles whose polls take a second, and viewers.
 private struct Shelf {

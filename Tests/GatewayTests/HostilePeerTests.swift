@@ -104,15 +104,18 @@ import TrackerCore
         #expect(rig.journal.quarantine.contains(Array("OK+CONN".utf8)))
     }
 
-    @Test func `an MTU of 23 is reported, and truncated records are not acknowledged`() throws {
-        var bottle = ScriptedBottle(records: drinks(20))
-        bottle.mtu = 23
-        let (rig, report) = try polled(bottle)
+    @Test(arguments: [23, 64], [false, true])
+    func `a small MTU is reported, and truncated records are not acknowledged`(mtu: Int, hasRadio: Bool) throws {
+        var bottle = ScriptedBottle(records: drinks(40))
+        bottle.mtu = mtu
+        if hasRadio { bottle.advertisement = advertisement() }
+        let (rig, report) = try polled(bottle, hasRadio: hasRadio)
         #expect(!report.complete)
-        #expect(report.acknowledged == 0)
-        #expect(rig.diagnostics.contains { $0.sentence.contains("MTU is 23") })
+        #expect(report.acknowledged == 0 && rig.peer.records.count == 40)
+        #expect(report.failure?.sentence.contains("MTU is \(mtu)") == true, "\(String(describing: report.failure))")
+        #expect(rig.diagnostics.contains { $0.sentence.contains("MTU is \(mtu)") })
         for entry in rig.journal.entries {
-            #expect(drinks(20).contains(entry.raw), "bytes at a wrong offset became a drink")
+            #expect(drinks(40).contains(entry.raw), "bytes at a wrong offset became a drink")
         }
     }
 

@@ -5,13 +5,14 @@ import TrackerCore
 
 @testable import Gateway
 
-private func bottle(_ number: Int) -> PollTarget {
+/// The target of the bottle with this number.
+func pollTarget(_ number: Int) -> PollTarget {
     let address = "A4:C1:38:00:00:0\(number)"
     return PollTarget(id: address, ownBottles: [AdoptedBottle(identities: [address])])
 }
 
-private func at(_ seconds: Int64) -> MonotonicInstant {
-    MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds))
+func at(_ seconds: Double) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: Int64((seconds * 1e9).rounded()))
 }
 
 private func plans(_ plans: [PollTarget], _ interval: PollSchedule? = nil) -> PollScheduler.Event {
@@ -30,29 +31,29 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
     @Test(arguments: [60.0, 120, 300, 600])
     func `a poll is due at the start and then after an interval`(interval: Double) {
         var scheduler = PollScheduler()
-        let look = plans([bottle(1)], .every(seconds: interval))
-        #expect(polled(scheduler.handle(look, at: at(0))) == bottle(1).id)
+        let look = plans([pollTarget(1)], .every(seconds: interval))
+        #expect(polled(scheduler.handle(look, at: at(0))) == pollTarget(1).id)
         #expect(scheduler.nextDeadline == nil, "Nothing is due while it is polled.")
         #expect(polled(scheduler.handle(.pollOver(PollReport()), at: at(20))) == nil)
-        #expect(polled(scheduler.handle(look, at: at(20 + Int64(interval) - 1))) == nil)
-        #expect(scheduler.nextDeadline == at(20 + Int64(interval)))
-        #expect(polled(scheduler.handle(look, at: at(20 + Int64(interval)))) == bottle(1).id)
+        #expect(polled(scheduler.handle(look, at: at(20 + interval - 1))) == nil)
+        #expect(scheduler.nextDeadline == at(20 + interval))
+        #expect(polled(scheduler.handle(look, at: at(20 + interval))) == pollTarget(1).id)
     }
 
     @Test func `an idle bottle is polled when the drinking hours begin`() {
         var scheduler = PollScheduler()
-        _ = scheduler.handle(plans([bottle(1)]), at: at(0))
+        _ = scheduler.handle(plans([pollTarget(1)]), at: at(0))
         _ = scheduler.handle(.pollOver(PollReport()), at: at(10))
-        #expect(polled(scheduler.handle(plans([bottle(1)], .paused(seconds: 3600)), at: at(100))) == nil)
+        #expect(polled(scheduler.handle(plans([pollTarget(1)], .paused(seconds: 3600)), at: at(100))) == nil)
         #expect(scheduler.nextDeadline == at(160), "the active hours are checked every minute")
-        #expect(polled(scheduler.handle(plans([bottle(1)], .paused(seconds: 0)), at: at(3700))) == bottle(1).id)
+        #expect(polled(scheduler.handle(plans([pollTarget(1)], .paused(seconds: 0)), at: at(3700))) == pollTarget(1).id)
     }
 
     /// Tracker spec A7: one poll at the start shows that the service works. Then the bottle rests.
     @Test func `a service that starts at night polls once`() {
         var scheduler = PollScheduler()
-        let night = plans([bottle(1)], .paused(seconds: 3600))
-        #expect(polled(scheduler.handle(night, at: at(0))) == bottle(1).id)
+        let night = plans([pollTarget(1)], .paused(seconds: 3600))
+        #expect(polled(scheduler.handle(night, at: at(0))) == pollTarget(1).id)
         #expect(
             polled(scheduler.handle(.pollOver(PollReport()), at: at(10))) == nil
                 && polled(scheduler.handle(night, at: at(70))) == nil)
@@ -60,16 +61,16 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
 
     @Test func `a poll that is requested during another one runs after it`() {
         var scheduler = PollScheduler()
-        let look = plans([bottle(1)], .every(seconds: 600))
+        let look = plans([pollTarget(1)], .every(seconds: 600))
         _ = scheduler.handle(look, at: at(0))
         _ = scheduler.handle(.pollNow(nil), at: at(5))
         _ = scheduler.handle(.pollOver(PollReport()), at: at(10))
-        #expect(polled(scheduler.handle(look, at: at(10))) == bottle(1).id)
+        #expect(polled(scheduler.handle(look, at: at(10))) == pollTarget(1).id)
         _ = scheduler.handle(.pollOver(PollReport()), at: at(20))
         #expect(polled(scheduler.handle(look, at: at(20))) == nil, "Once.")
-        _ = scheduler.handle(.pollNow(bottle(1).id), at: at(30))
+        _ = scheduler.handle(.pollNow(pollTarget(1).id), at: at(30))
         #expect(scheduler.nextDeadline == at(30))
-        #expect(polled(scheduler.handle(look, at: at(30))) == bottle(1).id)
+        #expect(polled(scheduler.handle(look, at: at(30))) == pollTarget(1).id)
     }
 
     @Test func `an adopted bottle is polled once`() {
@@ -78,37 +79,38 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
         #expect(any.count == 1)
         _ = scheduler.handle(plans(any), at: at(0))
         var report = PollReport()
-        report.identity = bottle(1).id
+        report.identity = pollTarget(1).id
         report.isAdopted = true
         let messages = said(scheduler.handle(.pollOver(report), at: at(10)))
         #expect(messages.contains { if case .adopted = $0 { true } else { false } })
-        let own = PollTarget.all(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(1).id])])
+        let own = PollTarget.all(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [pollTarget(1).id])])
         #expect(polled(scheduler.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
-        #expect(polled(scheduler.handle(plans(own, .every(seconds: 60)), at: at(70))) == bottle(1).id)
+        #expect(polled(scheduler.handle(plans(own, .every(seconds: 60)), at: at(70))) == pollTarget(1).id)
     }
 
     @Test func `a bottle adopted later is polled at once`() {
         var scheduler = PollScheduler()
-        let alone = PollTarget.all(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [bottle(2).id])])
+        let alone = PollTarget.all(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [pollTarget(2).id])])
         _ = scheduler.handle(plans(alone), at: at(0))
         var report = PollReport(failure: PollFailure(.notOwned, "so."))
-        report.identity = bottle(1).id
+        report.identity = pollTarget(1).id
         _ = scheduler.handle(.pollOver(report), at: at(10))
         let both = PollTarget.all(
-            selectedBottles: [], ownBottles: [bottle(1).id, bottle(2).id].map { AdoptedBottle(identities: [$0]) })
+            selectedBottles: [],
+            ownBottles: [pollTarget(1).id, pollTarget(2).id].map { AdoptedBottle(identities: [$0]) })
         #expect(both.map(\.otherBottles.count) == [1, 1])
-        #expect(polled(scheduler.handle(plans(both), at: at(20))) == bottle(1).id)
+        #expect(polled(scheduler.handle(plans(both), at: at(20))) == pollTarget(1).id)
     }
 
     @Test func `an error is reported once until it changes`() {
         var scheduler = PollScheduler()
-        let look = plans([bottle(1)], .every(seconds: 60))
+        let look = plans([pollTarget(1)], .every(seconds: 60))
         var messages: [String] = []
         for (poll, kind)
             in ([.notFound, .notFound, .bluetoothOff, .interrupted, .bluetoothOff, nil, nil, .notFound]
             as [PollFailure.Kind?]).enumerated()
         {
-            let start = Int64(poll * 100)
+            let start = Double(poll * 100)
             #expect(polled(scheduler.handle(look, at: at(start))) != nil)
             let report = PollReport(failure: kind.map { PollFailure($0, "so.") })
             for word in said(scheduler.handle(.pollOver(report), at: at(start + 10))) {
@@ -124,7 +126,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
 
     @Test func `a stopped service starts no poll`() {
         var scheduler = PollScheduler()
-        let look = plans([bottle(1), bottle(2)])
+        let look = plans([pollTarget(1), pollTarget(2)])
         _ = scheduler.handle(look, at: at(0))
         _ = scheduler.handle(.stop, at: at(1))
         _ = scheduler.handle(.pollOver(PollReport()), at: at(2))
@@ -137,7 +139,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func `bottles are polled in turn`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        let bottles = (1...Int.random(in: 2...5, using: &random)).map(bottle)
+        let bottles = (1...Int.random(in: 2...5, using: &random)).map(pollTarget)
         var scheduler = PollScheduler()
         var now = at(0)
         var polling: PollTarget.ID?

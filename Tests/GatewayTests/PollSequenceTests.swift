@@ -12,7 +12,7 @@ import TrackerCore
         let (rig, report) = try polled(bottle) { $0.todayTotal = 340 }
 
         #expect(report.failure == nil)
-        #expect(report.bottle == "A4:C1:38:01:02:03")
+        #expect(report.bottle == ownAddress)
         #expect(report.name == "WaterH-Boost-24oz")
         #expect(report.profile == .retail)
         #expect(report.model == .boost)

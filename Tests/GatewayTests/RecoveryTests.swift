@@ -116,32 +116,13 @@ import TrackerCore
     }
 
     @Test func `a device that is not a bottle is skipped`() throws {
-        struct Air: ScriptedPeer {
-            var gadget = ScriptedBottle()
-            var bottle = ScriptedBottle(records: drinks(4))
-            var isGadget = true
-            mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
-                switch request {
-                case .startScan:
-                    return ["gadget", "bottle"].enumerated().map { index, name in
-                        let advertisement = Advertisement(
-                            peer: PeerID(name), address: BluetoothAddress(UInt64(index + 1)),
-                            name: index == 0 ? nil : "WaterH-Bottle-B003", services: [0xFF00])
-                        return (.milliseconds(index + 1), .advertised(advertisement))
-                    }
-                case .connect(let peer, _):
-                    isGadget = peer.text == "gadget"
-                    return [(.milliseconds(1), .connected(peer, mtu: 247))]
-                case .discover where isGadget:
-                    return [
-                        (.milliseconds(1), .discovered([RemoteService(uuid: 0xFF00, handle: 1, characteristics: [])]))
-                    ]
-                default:
-                    return bottle.handle(request, at: now)
-                }
-            }
-        }
-        let report = try polled(Air(), hasRadio: true).report
+        var (gadget, bottle) = (ScriptedBottle(), ScriptedBottle(records: drinks(4)))
+        gadget.services = [RemoteService(uuid: 0xFF00, handle: 1, characteristics: [])]
+        gadget.advertisement = Advertisement(
+            peer: PeerID("gadget"), address: BluetoothAddress(1), services: [0xFF00])
+        bottle.advertisement = Advertisement(
+            peer: PeerID("bottle"), address: BluetoothAddress(2), name: "WaterH-Bottle-B003", services: [0xFF00])
+        let report = try polled(DevicesInRange(devices: [gadget, bottle]), hasRadio: true).report
         #expect(report.failure == nil)
         #expect(report.bottle == "00:00:00:00:00:02")
         #expect(report.new == 4)

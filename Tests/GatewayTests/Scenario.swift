@@ -14,6 +14,16 @@ func options(_ change: (inout PollOptions) -> Void = { _ in }) -> PollOptions {
     return options
 }
 
+/// The serial number of `ScriptedBottle`: the address of the bottle.
+let ownAddress = "A4:C1:38:01:02:03"
+
+/// The advertisement of a bottle.
+func advertisement(_ address: String = ownAddress, name: String = "WaterH-Boost-24oz", rssi: Int? = nil)
+    -> Advertisement
+{
+    Advertisement(peer: PeerID(address), address: BluetoothAddress(address), name: name, rssi: rssi)
+}
+
 /// The verified one-record sample (protocol spec P3).
 let sampleRecord: [UInt8] = [0x1A, 0x02, 0x02, 0x16, 0x15, 0x0F, 0x00, 0x10, 0x00, 0x00, 0x01, 0x61, 0x00]
 
@@ -43,6 +53,22 @@ struct ChangedBottle: ScriptedPeer {
     }
 }
 
+/// Devices in range of one adapter: all advertise, and each answers on its own connection.
+struct DevicesInRange: ScriptedPeer {
+    var devices: [ScriptedBottle]
+    var connected: Int?
+
+    mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> DelayedEvents {
+        switch request {
+        case .startScan: return devices.map { (.milliseconds(1), .advertised($0.advertisement)) }
+        case .connect(let peer, _): connected = devices.firstIndex { $0.advertisement.peer == peer }
+        default: break
+        }
+        guard let connected else { return [] }
+        return devices[connected].handle(request, at: now)
+    }
+}
+
 /// Polls a peer until the poll ends. `change` prepares the rig.
 @discardableResult
 func polled<Peer: ScriptedPeer>(
@@ -60,5 +86,10 @@ extension EngineRig {
     /// The decoded writes to the bottle, in order.
     var written: [HostCommand] {
         requests.compactMap { if case .write(_, let value, _) = $0 { HostCommand(decoding: value) } else { nil } }
+    }
+
+    /// The number of records in each acknowledgement.
+    var acknowledgements: [Int] {
+        written.compactMap { if case .acknowledge(let bytes) = $0 { Int(bytes) / DrinkRecord.size } else { nil } }
     }
 }

@@ -55,7 +55,7 @@ import TrackerCore
 
     @Test func `a poll requested right after an adoption runs`() async {
         let polls = Mutex(0)
-        let red = [AdoptedBottle(identities: ["A4:C1:38:01:02:03"])]
+        let red = [AdoptedBottle(identities: [ownAddress])]
         let (polled, tell) = AsyncStream.makeStream(of: Void.self)
         let service = PollService(
             PollService.Dependencies(
@@ -68,7 +68,7 @@ import TrackerCore
                 poll: { _ in
                     polls.withLock { $0 += 1 }
                     var report = PollReport()
-                    (report.identity, report.isAdopted) = ("A4:C1:38:01:02:03", true)
+                    (report.identity, report.isAdopted) = (ownAddress, true)
                     return report
                 },
                 afterPoll: { _, _ in tell.yield() }),
