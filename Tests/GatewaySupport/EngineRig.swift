@@ -50,9 +50,6 @@ package struct EngineRig<Peer: ScriptedPeer> {
         effects.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic } else { nil } }
     }
 
-    /// Advances the time before the poll starts.
-    package mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
-
     package mutating func schedule(_ event: PollEvent, after delay: Duration) {
         // Sorted with the next event last.
         let at = now.advanced(by: delay)

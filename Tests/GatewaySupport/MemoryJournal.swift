@@ -40,7 +40,6 @@ package final class MemoryJournal: Journal {
         var bottles: [Bottle] = []
         /// Valid zones, cached because reading the rules of a zone is slow.
         var zones: Set<String> = ["UTC"]
-        var appends = 0
         var quarantine: [[UInt8]] = []
         var polls: [PollRecord] = []
         var writes = 0
@@ -72,7 +71,6 @@ package final class MemoryJournal: Journal {
     package var entries: [JournalEntry] { state.withLock { $0.rows.filter { !$0.isSuperseded }.map(\.entry) } }
     package var polls: [PollRecord] { state.withLock { $0.polls } }
     package var quarantine: [[UInt8]] { state.withLock { $0.quarantine } }
-    package var appends: Int { state.withLock { $0.appends } }
 
     /// Whether the journal has these bytes as a record in any form. Unreadable bytes do not count, even if they are
     /// equal.
@@ -85,8 +83,7 @@ package final class MemoryJournal: Journal {
 
     package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         try write { state in
-            state.appends += 1
-            return try entries.map { entry in
+            try entries.map { entry in
                 if loses(entry) { return .stored }
                 if case .drink(_, let zone) = entry.verdict, !state.zones.contains(zone) {
                     _ = try Zone(zone)

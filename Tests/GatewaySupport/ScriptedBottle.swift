@@ -48,7 +48,6 @@ package struct ScriptedBottle: ScriptedPeer {
     package var subscribeFails: LinkError?
     /// Draft: a read without a next packet returns the last one again, or an empty frame.
     package var repeatsLastPacket = false
-    package private(set) var commands: [HostCommand] = []
     package private(set) var connections = 0
     /// Capacity of the ring in records; the oldest are overwritten.
     package var ring = 5000
@@ -143,7 +142,6 @@ package struct ScriptedBottle: ScriptedPeer {
 
     private mutating func write(_ handle: UInt16, _ bytes: [UInt8]) -> DelayedEvents {
         let command = HostCommand(decoding: bytes)
-        commands.append(command)
         if case .acknowledge(let count) = command {
             if !sipsBeforeAcknowledgement.isEmpty { drink(sipsBeforeAcknowledgement.removeFirst()) }
             switch acknowledging {

@@ -4,8 +4,6 @@ package struct InvariantViolation: Hashable, Sendable, CustomStringConvertible {
     /// The observation, for the test's report.
     package var sentence: String
 
-    package init(code: Code, sentence: String) { (self.code, self.sentence) = (code, sentence) }
-
     package enum Code: String, Hashable, Sendable, CaseIterable {
         case endless
         case slowPoll

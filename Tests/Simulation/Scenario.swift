@@ -23,9 +23,6 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     package var failingWrites: Set<Int> = []
     package var expectation = ScenarioExpectation()
 
-    /// Limit of steps in one scenario, including repetitions.
-    package static let stepLimit = 20_000
-
     /// All deviations from a plain bottle and host, and one line per step.
     package var description: String {
         var lines = [
