@@ -131,10 +131,8 @@ private let vectors: [(String, ATTPDU)] = [
         ("D2 0C 00 01 02", "authentication signature at byte 3: needs 12, found 2"),
     ])
     func `a decoding error names the field, its offset and its length`(picture: String, sentence: String) {
-        #expect(throws: MalformedPDU.self) { try ATTPDU(decoding: bytes(picture)) }
-        do throws(MalformedPDU) { _ = try ATTPDU(decoding: bytes(picture)) } catch {
-            #expect(error.description == sentence)
-        }
+        let error = #expect(throws: MalformedPDU.self) { try ATTPDU(decoding: bytes(picture)) }
+        #expect(error?.description == sentence)
     }
 
     @Test func `opcodes and error codes have the names of the specification`() {

@@ -25,13 +25,10 @@ import Testing
         ("late@1:5", "500ms or 2s"), ("late@1:-1s", "500ms or 2s"), ("late@1:inf", "500ms"), ("late@1:nans", "500ms"),
         ("late@1:9999999999999999999999s", "at most one hour"), ("@1", "expected one of"),
     ])
-    func `a fault plan rejects invalid words with the expected value`(text: String, words: String) {
-        do throws(FaultPlan.Malformed) { _ = try FaultPlan("mtu=100," + text); Issue.record("\(text) was taken") } catch
-        {
-            #expect(
-                error.description.hasPrefix("invalid fault '\(text)': ") && error.description.contains(words),
-                "\(error)")
-        }
+    func `a fault plan rejects invalid words with the expected value`(text: String, words: String) throws {
+        let failure = #expect(throws: FaultPlan.Malformed.self) { try FaultPlan("mtu=100," + text) }
+        let error = try #require(failure).description
+        #expect(error.hasPrefix("invalid fault '\(text)': ") && error.contains(words))
     }
 
     @Test func `the list of fault words has every kind of fault`() {

@@ -56,9 +56,8 @@ private final class RawCentral: Sendable {
         for path in ["", "/tmp/" + String(repeating: "x", count: 103), "/tmp/a\0b"] {
             #expect(throws: LinkError.self) { try UnixSocket(path: path) }
         }
-        do throws(LinkError) { _ = try UnixSocket(path: String(repeating: "x", count: 108)) } catch {
-            #expect(error.sentence.contains("has 108 bytes; the system takes 107"))
-        }
+        let error = #expect(throws: LinkError.self) { try UnixSocket(path: String(repeating: "x", count: 108)) }
+        #expect(error?.sentence.contains("has 108 bytes; the system takes 107") == true)
         #expect(throws: Never.self) { try UnixSocket(path: String(repeating: "x", count: 107)) }
     }
 
@@ -90,11 +89,9 @@ private final class RawCentral: Sendable {
     @Test func `the socket file of a running process is not replaced`() async throws {
         let path = temporarySocket()
         let (first, _) = try await open(path)
-        do { _ = try await open(path); Issue.record("two listen") } catch let error as LinkError {
-            #expect(
-                error.code == .inProgress
-                    && error.sentence == "another process listens on \(path): stop it or use another path")
-        }
+        let error = await #expect(throws: LinkError.self) { try await open(path) }
+        #expect(error?.code == .inProgress)
+        #expect(error?.sentence == "another process listens on \(path): stop it or use another path")
         #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
         await first.close()
     }
@@ -103,9 +100,8 @@ private final class RawCentral: Sendable {
         let path = temporarySocket()
         close(creat(path, 0o600))
         defer { unlink(path) }
-        do { _ = try await open(path); Issue.record("replaced a file") } catch let error as LinkError {
-            #expect(error.sentence.contains("exists and is not a socket"))
-        }
+        let replaced = await #expect(throws: LinkError.self) { try await open(path) }
+        #expect(replaced?.sentence.contains("exists and is not a socket") == true)
         let central = ATTCentralLink(try UnixSocket(path: path))
         let events = Inbox(central.events)
         central.perform(.startScan)
@@ -149,11 +145,9 @@ private final class RawCentral: Sendable {
     }
 
     @Test func `a missing directory is reported`() async throws {
-        do {
-            _ = try await open("/tmp/no-such-directory-\(UInt32.random(in: 0...(.max)))/s"); Issue.record("opened")
-        } catch let error as LinkError {
-            #expect(error.code == .notFound && error.sentence.contains("the directory of the socket"))
-        }
+        let path = "/tmp/no-such-directory-\(UInt32.random(in: 0...(.max)))/s"
+        let error = await #expect(throws: LinkError.self) { try await open(path) }
+        #expect(error?.code == .notFound && error?.sentence.contains("the directory of the socket") == true)
     }
 
     @Test func `connection errors name their cause`() async throws {

@@ -175,9 +175,6 @@ import Testing
             #expect(events.compactMap(\.completed).isEmpty)
             let kept = events.compactMap(\.transfer).flatMap { $0.records() }
             #expect(kept == Array(records.prefix(kept.count)), "cut at \(count)")
-            var assembled = LogAssembler()
-            let singly = assembled.receiveAll(values) + assembled.finish()
-            #expect(singly.compactMap(\.completed).count == 1)
         }
     }
 

@@ -133,14 +133,10 @@ import Testing
             for count in 0..<bytes.count {
                 let cut = Array(bytes.prefix(count))
                 #expect(HostCommand(decoding: cut).encoded == cut)
-                do {
-                    _ = try Frame(decoding: cut)
-                    Issue.record("accepted \(cut)")
-                } catch {
-                    #expect(
-                        error.found < error.needed && error.offset == count
-                            && error.description.contains("byte \(count)"))
-                }
+                let failure = #expect(throws: DecodeFailure.self) { try Frame(decoding: cut) }
+                let error = try #require(failure)
+                #expect(error.found < error.needed && error.offset == count)
+                #expect(error.description.contains("byte \(count)"))
                 // A truncated payload with a corrected length field: the entries must detect it.
                 guard count >= 4 else { continue }
                 let frame = Frame(.response, payload: Array(cut.dropFirst(4)))
@@ -159,12 +155,8 @@ import Testing
 
     @Test(arguments: [("00", 4), ("02 06", 4), ("02 06 01 FF", 7), ("01 06 00", 6)])
     func `entries with a wrong length are rejected`(_ payload: String, _ offset: Int) {
-        do {
-            _ = try Frame(.response, payload: hex(payload)).entries()
-            Issue.record("accepted")
-        } catch {
-            #expect(error.offset == offset)
-        }
+        let error = #expect(throws: DecodeFailure.self) { try Frame(.response, payload: hex(payload)).entries() }
+        #expect(error?.offset == offset)
     }
 
     @Test func `commands and frames keep any bytes when decoded and encoded`() throws {
