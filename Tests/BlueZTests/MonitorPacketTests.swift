@@ -5,47 +5,30 @@ import Testing
 @testable import BlueZ
 
 @Suite struct MonitorPacketTests {
-    struct Message: Sendable, CustomTestStringConvertible {
-        var testDescription: String
-        var bytes: [UInt8]
-        var opcode: UInt16
-        var adapter: UInt16
-        var content: [UInt8]
-    }
-
-    static let messages: [Message] = [
-        Message(
-            testDescription: "a new adapter", bytes: [0, 0, 1, 0, 4, 0, 0, 1, 2, 3], opcode: 0, adapter: 1,
-            content: [0, 1, 2, 3]),
-        Message(
-            testDescription: "a reset command", bytes: [2, 0, 0, 0, 3, 0, 0x03, 0x0C, 0x00], opcode: 2, adapter: 0,
-            content: [0x03, 0x0C, 0x00]),
-        Message(
-            testDescription: "a command complete", bytes: [3, 0, 0, 0, 6, 0, 0x0E, 4, 1, 3, 0x0C, 0], opcode: 3,
-            adapter: 0, content: [0x0E, 4, 1, 3, 0x0C, 0]),
-        Message(
-            testDescription: "of no adapter", bytes: [0x0D, 0, 0xFF, 0xFF, 1, 0, 7], opcode: 13, adapter: 0xFFFF,
-            content: [7]),
-        Message(testDescription: "nothing in it", bytes: [1, 0, 2, 0, 0, 0], opcode: 1, adapter: 2, content: []),
-        Message(
-            testDescription: "the longest", bytes: [4, 0, 0, 0, 0xFF, 0xFF] + Array(repeating: 5, count: 0xFFFF),
-            opcode: 4, adapter: 0, content: Array(repeating: 5, count: 0xFFFF)),
-        Message(
-            testDescription: "more than it says", bytes: [5, 0, 0, 0, 2, 0, 8, 9, 10], opcode: 5, adapter: 0,
-            content: [8, 9]),
+    /// A message, and the opcode, adapter and bytes of its packet.
+    static let messages: [(name: String, bytes: [UInt8], opcode: UInt16, adapter: UInt16, content: [UInt8])] = [
+        ("a new adapter", [0, 0, 1, 0, 4, 0, 0, 1, 2, 3], 0, 1, [0, 1, 2, 3]),
+        ("a reset command", [2, 0, 0, 0, 3, 0, 0x03, 0x0C, 0x00], 2, 0, [0x03, 0x0C, 0x00]),
+        ("a command complete", [3, 0, 0, 0, 6, 0, 0x0E, 4, 1, 3, 0x0C, 0], 3, 0, [0x0E, 4, 1, 3, 0x0C, 0]),
+        ("of no adapter", [0x0D, 0, 0xFF, 0xFF, 1, 0, 7], 13, 0xFFFF, [7]),
+        ("without content", [1, 0, 2, 0, 0, 0], 1, 2, []),
+        ("with bytes after its length", [5, 0, 0, 0, 2, 0, 8, 9, 10], 5, 0, [8, 9]),
+        (
+            "of maximum length", [4, 0, 0, 0, 0xFF, 0xFF] + Array(repeating: 5, count: 0xFFFF), 4, 0,
+            Array(repeating: 5, count: 0xFFFF)
+        ),
     ]
 
-    @Test(arguments: messages) func `a monitor packet is decoded`(_ message: Message) throws {
-        let packet = try MonitorPacket(decoding: message.bytes, at: .seconds(3))
+    @Test(arguments: messages.indices) func `a monitor packet is decoded`(index: Int) throws {
+        let (name, bytes, opcode, adapter, content) = Self.messages[index]
+        let packet = try MonitorPacket(decoding: bytes, at: .seconds(3))
         #expect(
-            packet
-                == MonitorPacket(
-                    opcode: message.opcode, adapter: message.adapter, time: .seconds(3), bytes: message.content))
-        let slice = ([0xAA] + message.bytes)[1...]
-        #expect(try MonitorPacket(decoding: slice, at: .seconds(3)) == packet)
+            packet == MonitorPacket(opcode: opcode, adapter: adapter, time: .seconds(3), bytes: content), "\(name)")
+        #expect(try MonitorPacket(decoding: ([0xAA] + bytes)[1...], at: .seconds(3)) == packet, "\(name)")
     }
 
-    @Test(arguments: messages) func `a truncated monitor packet is rejected`(_ message: Message) {
+    @Test(arguments: messages.indices) func `a truncated monitor packet is rejected`(index: Int) {
+        let message = Self.messages[index]
         let fullLength = 6 + message.content.count
         let lengths = fullLength > 100 ? Array(0..<50) + [fullLength - 1] : Array(0..<fullLength)
         for length in lengths {
