@@ -30,6 +30,10 @@ import Testing
         await server.export("/test/cup0", [shape])
     }
 
+    private func property(_ name: String) async throws -> String {
+        try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", name]).output
+    }
+
     @Test func `busctl lists the object tree`() async throws {
         let tree = try await bus.run("busctl", ["tree", "--list", "test.Service"])
         #expect(tree.lines.map(String.init) == ["/", "/test", "/test/cup0"])
@@ -48,9 +52,7 @@ import Testing
                 "busctl",
                 ["call", "test.Service", "/test/cup0", "test.Cup", "Fill", "qa{sv}", "200", "1", "offset", "q", "3"]
             ).output == "q 201\n")
-        #expect(
-            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Value"]).output
-                == "ay 3 1 2 3\n")
+        #expect(try await property("Value") == "ay 3 1 2 3\n")
         let readOnly = try await bus.run(
             "busctl", ["set-property", "test.Service", "/test/cup0", "test.Cup", "Level", "q", "1"])
         #expect(readOnly.error.contains("cannot be set"))
@@ -107,9 +109,7 @@ import Testing
             ])
         #expect(
             try await bus.run("busctl", ["call", "test.Service", "/test/button", "test.Button", "Press"]).exitCode == 0)
-        #expect(
-            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output
-                == "q 77\n")
+        #expect(try await property("Level") == "q 77\n")
         #expect(
             try await bus.run("busctl", ["call", "test.Service", "/test/button", "test.Button", "Press"]).exitCode != 0)
         await server.close()
@@ -149,9 +149,7 @@ import Testing
                 """,
             ])
         }
-        #expect(
-            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output
-                == "q 12\n")
+        #expect(try await property("Level") == "q 12\n")
         await server.close()
     }
 
@@ -168,9 +166,7 @@ import Testing
     func `invalid calls return errors with messages`(_ call: [String]) async throws {
         let answer = try await bus.run("busctl", ["call", "test.Service"] + call)
         #expect(answer.exitCode != 0 && answer.error.contains("Call failed:"))
-        #expect(
-            try await bus.run("busctl", ["get-property", "test.Service", "/test/cup0", "test.Cup", "Level"]).output
-                == "q 12\n")
+        #expect(try await property("Level") == "q 12\n")
         await server.close()
     }
 }
