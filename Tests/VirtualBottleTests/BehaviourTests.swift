@@ -19,6 +19,8 @@ import Emulator
         ),
         (.register, ["52 50 00 03 02 1C 02"]),
         (.clearLog, ["52 50 00 03 02 1C 06"]),
+        // The log is empty.
+        (.drinkLog, ["52 50 00 03 02 06 00"]),
         (.amount(ml: 700), []), (.flash, []), (.language(1), []), (.leaveFactoryMode, []),
         (.light(ReminderLight(mode: 3, red: 1, green: 2, blue: 3)), []),
         (.get(.battery), ["52 50 00 03 02 02 61"]), (.get(.goal), ["52 50 00 04 03 05 09 C4"]),

@@ -13,6 +13,10 @@ import Emulator
         #expect(try BottleFaults("") == BottleFaults())
     }
 
+    @Test func `bottle faults and link faults have different names`() {
+        #expect(BottleFault.allCases.filter { FaultPlan.isLinkFault($0.rawValue) }.isEmpty)
+    }
+
     @Test(arguments: ["nonsense", "drop", "drop=x", "drop=101", "drop=-1", "shuffle=1", "ring=0", "=", "drop=5=5"])
     func `an invalid plan is rejected`(_ text: String) {
         #expect(throws: BottleFaults.Malformed.self) { try BottleFaults(text) }
@@ -152,11 +156,5 @@ import Emulator
         bench.link(.subscribed(Bench.central, 0xFFE6))
         bench.wait(.seconds(16))
         #expect(bench.effects.count { if case .link(.notify(0xFFE6, _)) = $0 { true } else { false } } == 3)
-    }
-}
-
-@Suite struct FaultVocabularyTests {
-    @Test func `bottle faults and link faults have different names`() {
-        #expect(BottleFault.allCases.filter { FaultPlan.isLinkFault($0.rawValue) }.isEmpty)
     }
 }

@@ -29,11 +29,6 @@ import Emulator
         #expect(bench.status.flash.records.count == 0)
     }
 
-    @Test func `an empty log is reported`() throws {
-        var bench = try Bench().connected()
-        #expect(bench.write(.drinkLog) == [hex("52 50 00 03 02 06 00")])
-    }
-
     @Test func `values are sent one at a time`() throws {
         var bench = try Bench().connected(sips: Array(1...30))
         bench.takesNotifications = false
