@@ -4,38 +4,10 @@ import Glibc
 import Support
 import Testing
 
-/// A central on a raw socket, for PDUs that our client does not send.
-private final class RawCentral: Sendable {
-    let descriptor: Int32
-
-    init(_ path: String, kind: UnixSocket.Kind = .unix) throws {
-        descriptor = socket(AF_UNIX, Int32((kind == .stream ? SOCK_STREAM : SOCK_SEQPACKET).rawValue), 0)
-        let connected = try UnixSocket(path: path).withAddress { connect(descriptor, $0, $1) }
-        #expect(connected == 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    }
-
-    deinit { close(descriptor) }
-
-    func send(_ bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
-
-    /// The next PDU; `nil` when the other end has disconnected or is silent for 10 s. Waits on a thread of its own,
-    /// because the link's consumer needs one of Swift's few threads.
-    func receive() async -> [UInt8]? {
-        let descriptor = descriptor
-        return await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                var buffer = [UInt8](repeating: 0, count: 1024)
-                let count = recv(descriptor, &buffer, buffer.count, 0)
-                continuation.resume(returning: count > 0 ? Array(buffer[..<count]) : nil)
-            }
-        }
-    }
-
-    func ask(_ text: String) async -> String? {
+extension RawSocket {
+    fileprivate func ask(_ text: String) async -> String? {
         send(bytes(text))
-        return await receive().map(hex)
+        return await next().map(hex)
     }
 }
 
@@ -69,7 +41,7 @@ private final class RawCentral: Sendable {
         let path =
             directory + "/" + name + String(repeating: "s", count: 107 - directory.utf8.count - 1 - name.utf8.count)
         let (link, _) = try await open(path)
-        #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        #expect(try await RawSocket(path).ask("0A 05 00") == "0B 00 00")
         await link.close()
         #expect(access(path, F_OK) != 0)
     }
@@ -92,7 +64,7 @@ private final class RawCentral: Sendable {
         let error = await #expect(throws: LinkError.self) { try await open(path) }
         #expect(error?.code == .inProgress)
         #expect(error?.sentence == "another process listens on \(path): stop it or use another path")
-        #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        #expect(try await RawSocket(path).ask("0A 05 00") == "0B 00 00")
         await first.close()
     }
 
@@ -113,21 +85,21 @@ private final class RawCentral: Sendable {
     @Test func `a PDU on a stream socket can arrive in pieces`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path, kind: .stream)
-        let central = try RawCentral(path, kind: .stream)
+        let central = try RawSocket(path, isStream: true)
         for byte in BasicFrames.frame(bytes("02 05 02")) { central.send([byte]) }
-        #expect(await central.receive() == BasicFrames.frame(bytes("03 05 02")))
+        #expect(await central.next() == BasicFrames.frame(bytes("03 05 02")))
         await link.close()
     }
 
     @Test func `a stream that is not ATT is disconnected`() async throws {
         let path = temporarySocket()
         let (link, events) = try await open(path, kind: .stream)
-        let central = try RawCentral(path, kind: .stream)
+        let central = try RawSocket(path, isStream: true)
         central.send(Array("GET / HTTP/1.1".utf8))
-        #expect(await central.receive() == nil)
-        let next = try RawCentral(path, kind: .stream)
+        #expect(await central.next() == nil)
+        let next = try RawSocket(path, isStream: true)
         next.send(BasicFrames.frame(bytes("02 05 02")))
-        #expect(await next.receive() == BasicFrames.frame(bytes("03 05 02")))
+        #expect(await next.next() == BasicFrames.frame(bytes("03 05 02")))
         _ = try await events.next("disconnected") { if case .disconnected = $0 { true } else { nil } }
         await link.close()
     }
@@ -201,23 +173,23 @@ private final class RawCentral: Sendable {
     @Test func `each connection is a separate bearer`() async throws {
         let path = temporarySocket()
         let (link, events) = try await open(path)
-        let centrals = try (0..<3).map { _ in try RawCentral(path) }
+        let centrals = try (0..<3).map { _ in try RawSocket(path) }
         for (number, central) in centrals.enumerated() {
             #expect(await central.ask("02 \(number == 0 ? "17 00" : "05 02")") == "03 05 02")
             #expect(await central.ask("12 0D 00 01 00") == "13")
         }
         link.perform(.notify(0xFFE4, value: Array(repeating: 1, count: 100)))
-        for (central, length) in zip(centrals, [23, 103, 103]) { #expect(await central.receive()?.count == length) }
+        for (central, length) in zip(centrals, [23, 103, 103]) { #expect(await central.next()?.count == length) }
         try await events.next(.notified(0xFFE4))
         await link.close()
-        for central in centrals { #expect(await central.receive() == nil) }
+        for central in centrals { #expect(await central.next() == nil) }
     }
 
     @Test func `invalid messages do not stop the link`() async throws {
         let path = temporarySocket()
         let (lines, log) = AsyncStream.makeStream(of: String.self)
         let (link, events) = try await open(path) { log.yield($0) }
-        let central = try RawCentral(path)
+        let central = try RawSocket(path)
         central.send([])
         central.send(Array(repeating: 0x52, count: 3000))
         central.send(Array(repeating: 0x3E, count: 900))
@@ -250,7 +222,7 @@ private final class RawCentral: Sendable {
             }))
         let events = Inbox(link.events)
         try await link.open(smallBottle)
-        var central: RawCentral? = try RawCentral(path)
+        var central: RawSocket? = try RawSocket(path)
         #expect(await central?.ask("12 0D 00 01 00") == "13")
         for value in 1...(duringNotifications ? 4 : 3) { link.perform(.notify(0xFFE4, value: [UInt8(value)])) }
         for await _ in stream { break }
@@ -269,24 +241,24 @@ private final class RawCentral: Sendable {
     @Test func `a central that never reads is disconnected`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path)
-        let unread = try RawCentral(path)
+        let unread = try RawSocket(path)
         for _ in 0..<20_000 {
             let request = bytes("0A 03 00")
             guard Glibc.send(unread.descriptor, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) > 0
             else { break }
         }
-        #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00")
+        #expect(try await RawSocket(path).ask("0A 05 00") == "0B 00 00")
         await link.close()
     }
 
     @Test func `a second central is disconnected`() async throws {
         let path = temporarySocket()
         let (link, events) = try await open(path, acceptTimeout: .milliseconds(100))
-        let first = try RawCentral(path)
+        let first = try RawSocket(path)
         _ = try await events.next("connected") { if case .connected = $0 { true } else { nil } }
         link.perform(.advertise(false))
         #expect(await first.ask("0A 05 00") == "0B 00 00")
-        let second = try RawCentral(path)
+        let second = try RawSocket(path)
         #expect(await second.ask("0A 05 00") == nil)
         #expect(await first.ask("0A 05 00") == "0B 00 00")
         await link.close()
@@ -306,7 +278,7 @@ private final class RawCentral: Sendable {
                 }
             }
         }
-        for _ in 0..<200 { #expect(try await RawCentral(path).ask("0A 05 00") == "0B 00 00") }
+        for _ in 0..<200 { #expect(try await RawSocket(path).ask("0A 05 00") == "0B 00 00") }
         await link.close()
         await bottle.value
     }

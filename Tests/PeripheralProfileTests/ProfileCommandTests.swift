@@ -171,7 +171,7 @@ import Emulator
             var complaints: [String] = []
             for (number, exchanges) in (conversations.isEmpty ? [[]] : conversations).enumerated() {
                 let socket = try RawSocket(link)
-                let host = Host(send: { try socket.send($0) }, receive: { try socket.receive() })
+                let host = Host(send: { try #require(socket.send($0)) }, receive: { try #require(socket.receive()) })
                 try host.exchangeMTU()
                 if number == 0 { try host.discover() }
                 for exchange in exchanges {
