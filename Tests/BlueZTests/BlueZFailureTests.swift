@@ -27,7 +27,7 @@ import Testing
     private func count(_ call: String) -> Int { daemon.calls.items.count { $0.hasPrefix(call + " ") } }
 
     private func count(_ call: String, reaches number: Int) async -> Bool {
-        await event(within: 20) { count(call) >= number ? true : nil } == true
+        await eventually { count(call) >= number }
     }
 
     @Test func `a failed advertisement is retried`() async throws {
@@ -40,7 +40,7 @@ import Testing
         #expect(await count("RegisterAdvertisement", reaches: 1 + 2))
         await daemon.set("Powered", .boolean(true))
         #expect(await count("RegisterAdvertisement", reaches: 1 + 3))
-        #expect(await event(within: 20) { events.items.last == .available ? true : nil } == true, "\(events.items)")
+        #expect(await eventually { events.items.last == .available }, "\(events.items)")
         let errors = events.items.compactMap { if case .unavailable(let error) = $0 { error } else { nil } }
         #expect(errors.contains { $0.code == .poweredOff }, "\(errors)")
         await link.close()
@@ -68,14 +68,11 @@ import Testing
 
     @Test func `an adapter without power does not advertise`() async throws {
         await daemon.set("Powered", .boolean(false))
-        #expect(
-            await event(within: 20) {
-                events.items.contains { if case .unavailable = $0 { true } else { false } } ? true : nil
-            } == true)
+        #expect(await eventually { events.items.contains { if case .unavailable = $0 { true } else { false } } })
         // A repeated request for the current state does not power the adapter on.
         link.perform(.advertise(true))
         await daemon.set("Powered", .boolean(true))
-        #expect(await event(within: 20) { events.items.contains(.available) ? true : nil } == true, "\(events.items)")
+        #expect(await eventually { events.items.contains(.available) }, "\(events.items)")
         #expect(events.items.count { $0 == .available } == 1, "\(events.items)")
         await link.close()
         await daemon.stop()
@@ -102,7 +99,7 @@ import Testing
     }
 
     private func wait(_ events: Collected<CentralEvent>, _ match: @Sendable (CentralEvent) -> Bool) async -> Bool {
-        await event(within: 20) { events.items.contains(where: match) ? true : nil } == true
+        await eventually { events.items.contains(where: match) }
     }
 
     /// A link that has found the bottle.
