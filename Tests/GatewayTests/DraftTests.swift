@@ -75,7 +75,7 @@ import TrackerCore
         #expect(rig.journal.entries.first?.wall?.year == 2026)
     }
 
-    @Test func `draft: invalid data is reported as an unexpected response`() throws {
+    @Test func `draft: a log request without a response is repeated twice`() throws {
         var bottle = ScriptedBottle(.draft, records: [], properties: [.notify])
         bottle.answersLog = false
         let (rig, report) = try polled(bottle)
