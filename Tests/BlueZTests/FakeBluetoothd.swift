@@ -1,8 +1,6 @@
 import DBus
 import DBusSupport
-import Support
 import Synchronization
-import Testing
 
 @testable import BlueZ
 

@@ -1,6 +1,5 @@
 import DBus
 import DBusSupport
-import Support
 import Testing
 
 @testable import BlueZ

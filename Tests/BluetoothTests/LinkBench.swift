@@ -1,7 +1,6 @@
 import Bluetooth
 import Foundation
 import Support
-import Testing
 
 /// The links with the same required behaviour.
 enum LinkKind: String, CaseIterable {

@@ -2,7 +2,6 @@ import BottleProtocol
 import Bluetooth
 import Gateway
 import GatewaySupport
-import Support
 import Testing
 import TrackerCore
 

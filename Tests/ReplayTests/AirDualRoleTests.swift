@@ -1,6 +1,5 @@
 import Bluetooth
 import Captures
-import Foundation
 import Replay
 import Support
 import Testing

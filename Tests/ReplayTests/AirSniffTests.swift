@@ -1,7 +1,6 @@
 import Bluetooth
 import BottleProtocol
 import Captures
-import Foundation
 import Replay
 import Support
 import Testing

@@ -3,7 +3,6 @@ import BottleProtocol
 import Captures
 import Foundation
 import Replay
-import Support
 import Testing
 
 @Suite struct AttributionTests {

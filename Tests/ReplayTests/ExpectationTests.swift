@@ -1,6 +1,5 @@
 import Foundation
 import Replay
-import Support
 import Testing
 
 @Suite struct ExpectationTests {
