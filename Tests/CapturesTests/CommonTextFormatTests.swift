@@ -68,36 +68,33 @@ import Testing
     @Test func `hex dumps of tshark and hcidump are parsed`() {
         let dump = Reading(Self.dump)
         #expect(dump.error == nil)
-        #expect(dump.packets.map(\.bytes) == Self.packets)
-        #expect(dump.packets.map(\.packet.content) == [.hci(.event), .hci(.acl), .hci(.acl)])
+        #expect(dump.payloads == Self.packets)
+        #expect(dump.contents == [.hci(.event), .hci(.acl), .hci(.acl)])
         #expect(
             dump.packets.allSatisfy { $0.packet.time == nil && $0.packet.direction == nil && $0.packet.missing == 0 })
         for text in [Self.raw, Self.raw.split(separator: "\n").dropFirst(2).joined(separator: "\n") + "\n"] {
             let raw = Reading(text)
             #expect(raw.error == nil)
-            #expect(raw.packets.map(\.bytes) == Self.packets)
-            #expect(raw.packets.map(\.packet.direction) == [.received, .sent, .received])
-            #expect(
-                raw.packets.map { $0.packet.time.map(TextEncoding.epoch) } == [
-                    "1770070880.100000000", "1770070880.200000000", "1770070880.300000000",
-                ])
+            #expect(raw.payloads == Self.packets)
+            #expect(raw.directions == [.received, .sent, .received])
+            #expect(raw.times == ["1770070880.100000000", "1770070880.200000000", "1770070880.300000000"])
         }
         let bare = Reading("> 04 0E 04 01 03 0C 00 \n< 01 03 0C 00 \n")
-        #expect(bare.packets.map(\.bytes) == [bytes("0e 04 01 03 0c 00"), bytes("03 0c 00")])
+        #expect(bare.payloads == [bytes("0e 04 01 03 0c 00"), bytes("03 0c 00")])
     }
 
     @Test(arguments: [dump, raw], ["> ", ">> ", "> > "])
     func `a hex dump in a reply to an email is parsed`(dump: String, mark: String) {
         let quoted = dump.split(separator: "\n", omittingEmptySubsequences: false).map { mark + $0 }
         let reading = Reading(quoted.joined(separator: "\n"))
-        #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
+        #expect(reading.error == nil && reading.payloads == Self.packets)
         let plain = Reading(dump)
-        #expect(reading.packets.map(\.packet.direction) == plain.packets.map(\.packet.direction))
+        #expect(reading.directions == plain.directions)
     }
 
     @Test func `no-break spaces separate words like spaces`() {
         let reading = Reading(Self.dump.replacing("  ", with: "\u{A0} "))
-        #expect(reading.error == nil && reading.packets.map(\.bytes) == Self.packets)
+        #expect(reading.error == nil && reading.payloads == Self.packets)
     }
 
     /// The dump of a monitor or PacketLogger capture has other packet types, or none.
@@ -153,7 +150,7 @@ import Testing
                 whole = once + [bytes("40200500 01000400 13")]
             #expect(reading.error == nil && reading.info.unreadableRecords == 0)
             let count = reading.packets.count
-            #expect(reading.packets.map(\.bytes) == (count == 2 ? once : count == 3 ? whole : whole + whole))
+            #expect(reading.payloads == (count == 2 ? once : count == 3 ? whole : whole + whole))
             #expect(Reading(text, step: 5).isEqual(to: reading))
         }
         // The reassembled data is last in the file, and nothing of it is missing.
@@ -189,13 +186,10 @@ import Testing
             + packet(2, "1770000001.5", "Received (1)", "02 40 20 05 00 01 00 04 00 13")
         let reading = Reading(text)
         #expect(reading.error == nil && reading.info.format == CaptureFormat(.hexDump, .h4))
-        #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
+        #expect(reading.directions == [.sent, .received])
         #expect(reading.packets.allSatisfy { $0.packet.adapter == (interface.contains("id: 1") ? 1 : 0) })
-        #expect(
-            reading.packets.compactMap { $0.packet.time.map(TextEncoding.epoch) } == [
-                "1770000000.018265000", "1770000001.500000000",
-            ])
-        #expect(reading.packets.map(\.bytes) == ["4000050001000400 0a", "4020050001000400 13"].map { bytes($0) })
+        #expect(reading.times == ["1770000000.018265000", "1770000001.500000000"])
+        #expect(reading.payloads == ["4000050001000400 0a", "4020050001000400 13"].map { bytes($0) })
         #expect(Reading(text, step: 9).isEqual(to: reading))
         // tshark 4.2 and newer.
         let newer = Reading(
@@ -254,23 +248,23 @@ import Testing
     @Test func `JSON output of tshark is parsed`() {
         let reading = Reading(Self.sample)
         #expect(reading.error == nil)
-        #expect(reading.packets.map(\.bytes) == Self.packets)
-        #expect(reading.packets.map(\.packet.direction) == [.received, .sent, .received])
+        #expect(reading.payloads == Self.packets)
+        #expect(reading.directions == [.received, .sent, .received])
         #expect(reading.packets.map(\.packet.number) == [1, 3, 5])
-        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1770070880.100000000")
+        #expect(reading.times.first == "1770070880.100000000")
         #expect(reading.info.format == CaptureFormat(.tsharkJSON, .h4WithDirection))
         // tshark 4.6 and newer.
         let newer = Reading(Self.sample.replacing("1770070880.100000000", with: "2026-02-02T22:21:20.100000000Z"))
         #expect(newer.packets.map(\.packet.time) == reading.packets.map(\.packet.time))
         let air = Reading(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]))
-        #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerInfo()), .unknown])
+        #expect(air.contents == [.linkLayer(LinkLayerInfo()), .unknown])
         #expect(air.info.unreadableRecords == 1)
         // Nordic's sniffer prepends a header; PacketLogger, H1 and the Linux monitor have the packet type elsewhere.
         let nordic = Reading(
             Self.json([("000619010300060a03033c010096000000" + "d6be898e25060403020100aa010203", 0, "nordic_ble:btle")])
         )
         #expect(
-            nordic.packets.map(\.bytes) == air.packets.prefix(1).map(\.bytes) && nordic.info.unreadableRecords == 0
+            nordic.payloads == air.packets.prefix(1).map(\.bytes) && nordic.info.unreadableRecords == 0
                 && nordic.info.linkTypes == [.nordic])
         let logged = Reading(
             Self.json([("034120070003000400030502", 0, "bluetooth:packetlogger:bthci_acl:btl2cap:btatt")]))
@@ -281,16 +275,13 @@ import Testing
                 with: "\"hci_mon\": {\n\"hci_mon.adapter_id\": \"3\",\n\"hci_mon.opcode\": \"5\"\n}"
             ))
         for reading in [logged, bare, monitored] {
-            #expect(
-                reading.packets.map(\.bytes) == [Self.packets[2]]
-                    && reading.packets.map(\.packet.direction) == [.received])
-            #expect(
-                reading.packets.map(\.packet.content) == [.hci(.acl)] && reading.packets.map(\.packet.number) == [1])
+            #expect(reading.payloads == [Self.packets[2]] && reading.directions == [.received])
+            #expect(reading.contents == [.hci(.acl)] && reading.packets.map(\.packet.number) == [1])
         }
-        #expect(monitored.packets.map(\.packet.adapter) == [3])
+        #expect(monitored.adapters == [3])
         let second = Reading(
             Self.sample.replacing("\"frame.encap_type\"", with: "\"frame.interface_id\": \"1\",\n\"frame.encap_type\""))
-        #expect(second.packets.map(\.packet.adapter) == [1, 1, 1])
+        #expect(second.adapters == [1, 1, 1])
         let without = Self.sample.replacing("\"frame_raw\": [", with: "\"other\": [")
         #expect(Reading(without).error?.sentence.contains("tshark -T json -x") == true)
     }

@@ -32,7 +32,7 @@ import Testing
             return
         }
         #expect(reading.error == nil)
-        #expect(reading.packets.map(\.bytes) == [bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")])
+        #expect(reading.payloads == [bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")])
         #expect(Self.value(reading)?.characteristic == BluetoothUUID(0xFFE4))
         #expect(Self.value(reading)?.kind == .notification)
         let time = reading.packets.first?.packet.time
@@ -55,10 +55,7 @@ import Testing
 
     @Test func `times of day continue after midnight`() {
         let reading = Reading("date: 2026-12-31\n23:59:59.5 < FFE4 00\n00:00:01 < FFE4 00\n00:00:00.9 < FFE4 00")
-        #expect(
-            reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == [
-                "1798761599.500000000", "1798761601.000000000", "1798761600.900000000",
-            ])
+        #expect(reading.times == ["1798761599.500000000", "1798761601.000000000", "1798761600.900000000"])
     }
 
     @Test func `several bottles in one text are distinct`() {

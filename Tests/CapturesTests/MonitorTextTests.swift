@@ -37,7 +37,7 @@ import Testing
                 separator: "\n") + "\n"
         let reading = Reading(dated)
         #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets)
-        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1795237335.059490000")
+        #expect(reading.times.first == "1795237335.059490000")
     }
 
     /// Variants of the lines as files contain them: a transformation of each line of `text`.
@@ -102,8 +102,7 @@ import Testing
                     RSSI: -60 dBm (0xc4)
 
             """
-        #expect(
-            Reading(text).packets.map(\.bytes) == [bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")])
+        #expect(Reading(text).payloads == [bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")])
     }
 
     @Test func `names of extended advertisements are read from btmon text`() {
@@ -135,8 +134,7 @@ import Testing
                     Name (complete): WaterH
 
             """
-        #expect(
-            Reading(text).packets.map(\.bytes) == [bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")])
+        #expect(Reading(text).payloads == [bytes("3e 14 02 01 00 00 d2d13138c1a4 08 07 09 576174657248 00")])
         #expect(Reading(text).info.skippedLines == 0)
     }
 

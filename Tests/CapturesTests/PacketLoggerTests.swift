@@ -21,9 +21,9 @@ import Testing
         let reading = Reading(types.flatMap { Self.record($0.0, [1, 2, 3], isBigEndian: isBigEndian) })
         #expect(reading.error == nil)
         #expect(reading.info.format == CaptureFormat(.packetLogger, .packetLogger, isBigEndian: isBigEndian))
-        #expect(reading.packets.map(\.packet.content) == types.map(\.1))
-        #expect(reading.packets.map(\.packet.direction) == types.map(\.2))
-        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1465714655.000005000")
+        #expect(reading.contents == types.map(\.1))
+        #expect(reading.directions == types.map(\.2))
+        #expect(reading.times.first == "1465714655.000005000")
     }
 
     /// The first record is often a long note, and its text can look like a frame.

@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct PcapTests {
     private static func file(
-        _ magic: [UInt8], isBigEndian: Bool, link: UInt32 = 201, records: [(UInt32, UInt32, [UInt8])]
+        _ magic: [UInt8] = bytes("d4c3b2a1"), isBigEndian: Bool = false, link: UInt32 = 201,
+        records: [(UInt32, UInt32, [UInt8])]
     ) -> [UInt8] {
         func n(_ value: some FixedWidthInteger) -> [UInt8] { isBigEndian ? be(value) : le(value) }
         var file = magic + n(UInt16(2)) + n(UInt16(4)) + n(UInt64(0))
@@ -23,7 +24,7 @@ import Testing
         let fraction: UInt32 = isNanoseconds ? 5000 : 5
         let reading = Reading(
             Self.file(magic, isBigEndian: isBigEndian, records: [(100, fraction, bytes("00000001 04 0e 00"))]))
-        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "100.000005000")
+        #expect(reading.times.first == "100.000005000")
         #expect(reading.packets.first?.packet.direction == .received)
         #expect(reading.packets.first?.bytes == bytes("0e 00"))
     }
@@ -31,18 +32,17 @@ import Testing
     @Test func `only bit 0 of the direction field counts`() {
         let reading = Reading(
             Self.file(
-                bytes("d4c3b2a1"), isBigEndian: false,
                 records: [
                     (1, 0, bytes("fffffffe 02 00")), (1, 0, bytes("80000001 02 00")), (1, 0, bytes("0000")), (1, 0, []),
                 ]))
-        #expect(reading.packets.map(\.packet.direction) == [.sent, .received, nil, nil])
-        #expect(reading.packets.map(\.packet.content) == [.hci(.acl), .hci(.acl), .unknown, .unknown])
+        #expect(reading.directions == [.sent, .received, nil, nil])
+        #expect(reading.contents == [.hci(.acl), .hci(.acl), .unknown, .unknown])
     }
 
     @Test func `the upper bits of the link type field are ignored`() {
         let reading = Reading(
             Self.file(
-                bytes("d4c3b2a1"), isBigEndian: false, link: 0xF400_0000 | 187, records: [(1, 0, bytes("04 0e 00"))]))
+                link: 0xF400_0000 | 187, records: [(1, 0, bytes("04 0e 00"))]))
         #expect(reading.info.format?.linkType == .h4)
         #expect(reading.packets.first?.packet.content == .hci(.event))
         #expect(reading.packets.first?.packet.direction == nil)
@@ -52,10 +52,10 @@ import Testing
     @Test func `the monitor header is read`() {
         let reading = Reading(
             Self.file(
-                bytes("d4c3b2a1"), isBigEndian: false, link: 254,
+                link: 254,
                 records: [(1, 0, bytes("0002 0005 40 20 00 00")), (1, 0, bytes("ffff 000c 00"))]))
-        #expect(reading.packets.map(\.packet.adapter) == [2, 0xFFFF])
-        #expect(reading.packets.map(\.packet.content) == [.hci(.acl), .note(.monitor(12))])
+        #expect(reading.adapters == [2, 0xFFFF])
+        #expect(reading.contents == [.hci(.acl), .note(.monitor(12))])
         #expect(reading.packets.first?.bytes == bytes("40 20 00 00"))
     }
 
@@ -71,12 +71,12 @@ import Testing
         ]
         let reading = Reading(
             Self.file(
-                bytes("d4c3b2a1"), isBigEndian: false, link: 256,
+                link: 256,
                 records: cases.map {
                     (1, 0, [12, 0xCE, 0, 0, 0, 0, 0, 0] + le($0.flags) + air)
                 }))
-        #expect(reading.packets.map(\.packet.direction) == cases.map(\.direction))
-        #expect(reading.packets.map(\.packet.content) == cases.map { .linkLayer($0.info) })
+        #expect(reading.directions == cases.map(\.direction))
+        #expect(reading.contents == cases.map { .linkLayer($0.info) })
         #expect(reading.packets.allSatisfy { $0.bytes == air })
     }
 
@@ -87,7 +87,7 @@ import Testing
         let field = bytes("3675 0c00 00 6609 00 00000000 e8dcee3c")
         let reading = Reading(
             Self.file(
-                bytes("d4c3b2a1"), isBigEndian: false, link: 192,
+                link: 192,
                 records: [
                     (1, 0, bytes("00 00 1800 93000000") + field + air), (2, 0, bytes("00 00 0800 fb000000") + air),
                     (3, 0, bytes("00 00 0800 69000000") + air), (4, 0, bytes("00 00 ff00 fb000000") + air),
@@ -97,7 +97,7 @@ import Testing
                 ]))
         #expect(reading.error == nil && reading.info.packets == 8 && reading.info.unreadableRecords == 6)
         #expect(
-            reading.packets.map(\.packet.content) == [
+            reading.contents == [
                 .linkLayer(LinkLayerInfo(rfChannel: 2)), .linkLayer(LinkLayerInfo()),
             ] + [PacketContent](repeating: .unknown, count: 6))
         #expect(reading.packets.prefix(2).allSatisfy { $0.bytes == air })
@@ -109,18 +109,18 @@ import Testing
         let air = bytes("87b6c72b 01 00 010203")
         let reading = Reading(
             Self.file(
-                bytes("d4c3b2a1"), isBigEndian: false, link: 272,
+                link: 272,
                 records: [
                     (1, 0, bytes("05 06 14 02 0100 06  0a 03 25 2d 0000 00000000") + air),
                     (1, 0, bytes("05 1400 03 0100 06  0a 00 00 2d 0000 00000000") + air),
                     (1, 0, bytes("05 1400 09 0100 06")),
                 ]))
         #expect(
-            reading.packets.map(\.packet.content) == [
+            reading.contents == [
                 .linkLayer(LinkLayerInfo(rfChannel: 0, signal: -45, isCRCValid: true)),
                 .linkLayer(LinkLayerInfo(rfChannel: 1, signal: -45, isCRCValid: false)), .unknown,
             ])
-        #expect(reading.packets.map(\.packet.direction) == [.sent, .received, nil])
+        #expect(reading.directions == [.sent, .received, nil])
         #expect(reading.packets.prefix(2).allSatisfy { $0.bytes == air })
     }
 }

@@ -37,17 +37,16 @@ import Testing
         let options = option.map { Self.option(9, [$0]) } ?? []
         let reading = Reading(
             Self.section + Self.interface(201, options: options) + Self.packet(0, ticks: ticks, Self.event))
-        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == time)
+        #expect(reading.times.first == time)
     }
 
     /// `if_tsoffset` is signed, in whole seconds; a time out of range is dropped.
     @Test func `the time offset is applied`() {
         func time(_ offset: Int64, _ ticks: UInt64, _ resolution: UInt8 = 6) -> String? {
             let options = Self.option(9, [resolution]) + Self.option(14, le(offset)) + Self.option(0, [])
-            return Reading(
-                Self.section + Self.interface(201, options: options) + Self.packet(0, ticks: ticks, Self.event)
-            )
-            .packets.first?.packet.time.map(TextEncoding.epoch)
+            let reading = Reading(
+                Self.section + Self.interface(201, options: options) + Self.packet(0, ticks: ticks, Self.event))
+            return reading.times.first ?? nil
         }
         #expect(time(1_770_000_000, 250_000) == "1770000000.250000000")
         #expect(time(-1, 250_000) == "-0.750000000")
@@ -59,8 +58,8 @@ import Testing
         let reading = Reading(
             Self.section + Self.interface(201) + Self.interface(254, options: Self.option(9, [9]))
                 + Self.packet(1, ticks: 5, bytes("0003 0003 0e 00")) + Self.packet(0, ticks: 5, Self.event))
-        #expect(reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == ["0.000000005", "0.000005000"])
-        #expect(reading.packets.map(\.packet.content) == [.hci(.event), .hci(.event)])
+        #expect(reading.times == ["0.000000005", "0.000005000"])
+        #expect(reading.contents == [.hci(.event), .hci(.event)])
         #expect(reading.info.linkTypes == [.h4WithDirection, .monitor])
     }
 
@@ -71,9 +70,7 @@ import Testing
             Self.section + Self.interface(187) + Self.packet(0, ticks: 0, bytes("04 0e 00")) + bigEndian)
         #expect(reading.error == nil)
         #expect(reading.packets.count == 1 + Samples.hci.count)
-        #expect(
-            reading.packets.map(\.packet.adapter) == [0] + Array(repeating: 1, count: Samples.hci.count),
-            "another kind of interface")
+        #expect(reading.adapters == [0] + Array(repeating: 1, count: Samples.hci.count), "another kind of interface")
         let orphan = Reading(Self.section + Self.interface(201) + Self.section + Self.packet(0, ticks: 0, Self.event))
         #expect(orphan.error?.sentence.contains("interface 0") == true)
     }
@@ -92,7 +89,7 @@ import Testing
         let body =
             le(UInt16(0)) + le(UInt16(0)) + le(UInt32(0)) + le(UInt32(9)) + le(UInt32(7)) + le(UInt32(7)) + Self.event
         let reading = Reading(Self.section + Self.interface(201) + Self.block(2, body))
-        #expect(reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == ["0.000009000"])
+        #expect(reading.times == ["0.000009000"])
     }
 
     @Test func `the direction is read from the epb_flags option`() {
@@ -102,7 +99,7 @@ import Testing
                     Self.packet(
                         0, ticks: 0, bytes("02 40 20 00 00"), options: Self.option(2, le($0)) + Self.option(0, []))
                 })
-        #expect(reading.packets.map(\.packet.direction) == [.received, .sent, nil])
+        #expect(reading.directions == [.received, .sent, nil])
     }
 
     /// For packets from the air the flags mean that the sniffer received them.
@@ -162,7 +159,7 @@ import Testing
             Self.section + Self.interface(1) + Self.interface(201) + Self.packet(0, ticks: 0, ethernet)
                 + Self.packet(1, ticks: 0, Self.event))
         #expect(reading.error == nil)
-        #expect(reading.packets.map(\.packet.content) == [.unknown, .hci(.event)])
+        #expect(reading.contents == [.unknown, .hci(.event)])
         #expect(reading.info.remarks.count == 1)
         #expect(reading.info.format?.linkType == .h4WithDirection)
     }
@@ -172,7 +169,7 @@ import Testing
     private func adapters(_ file: [UInt8]) -> [UInt32] {
         let reading = Reading(file)
         #expect(reading.error == nil)
-        return reading.packets.map(\.packet.adapter)
+        return reading.adapters
     }
     private func packet(_ interface: UInt32, _ second: UInt64) -> [UInt8] {
         Self.packet(interface, ticks: second * 1_000_000, Self.event)

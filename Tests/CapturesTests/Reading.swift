@@ -9,6 +9,12 @@ struct Reading {
     var error: CaptureError?
     var info = CaptureFileInfo()
 
+    var payloads: [[UInt8]] { packets.map(\.bytes) }
+    var contents: [PacketContent] { packets.map(\.packet.content) }
+    var directions: [TrafficDirection?] { packets.map(\.packet.direction) }
+    var adapters: [UInt32] { packets.map(\.packet.adapter) }
+    var times: [String?] { packets.map { $0.packet.time.map(TextEncoding.epoch) } }
+
     init(_ text: String, step: Int? = nil) { self.init(Array(text.utf8), step: step) }
 
     /// - Parameter step: bytes per read, as from a pipe; `nil`: all at once.
