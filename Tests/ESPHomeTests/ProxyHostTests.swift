@@ -3,6 +3,17 @@ import Support
 import Testing
 @testable import ESPHome
 
+extension ProxyHost {
+    /// The types of the messages that the host sends after this input.
+    fileprivate mutating func requests(_ input: Input, at seconds: Int) -> [Int] {
+        ProxyHostTests.requests(handle(input, at: ProxyHostTests.at(seconds)))
+    }
+
+    fileprivate mutating func events(_ input: Input, at seconds: Int) -> [CentralEvent] {
+        ProxyHostTests.events(handle(input, at: ProxyHostTests.at(seconds)))
+    }
+}
+
 /// Tests the state machine of a proxy's client with a scripted device.
 @Suite struct ProxyHostTests {
     static let address = BluetoothAddress(0xA4C1_3801_0203)
@@ -80,24 +91,21 @@ import Testing
     @Test func `a session scans, connects, discovers and subscribes`() {
         var host = Self.host()
         #expect(host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0)) == [.dial])
-        #expect(Self.requests(host.handle(.opened, at: Self.at(0))) == [1, 3])
+        #expect(host.requests(.opened, at: 0) == [1, 3])
         // The host subscribes before it connects, because otherwise the device reports no connections.
-        #expect(Self.requests(host.handle(.received(Self.helloAndFeatures), at: Self.at(0))) == [9, 80, 66, 68])
-        #expect(
-            Self.events(host.handle(.received(Self.connection(true)), at: Self.at(1))) == [
-                .connected(Self.peer, mtu: 185)
-            ])
-        #expect(Self.requests(host.handle(.request(.discover), at: Self.at(1))) == [70])
+        #expect(host.requests(.received(Self.helloAndFeatures), at: 0) == [9, 80, 66, 68])
+        #expect(host.events(.received(Self.connection(true)), at: 1) == [.connected(Self.peer, mtu: 185)])
+        #expect(host.requests(.request(.discover), at: 1) == [70])
         let value = RemoteCharacteristic(uuid: 0xFFE4, handle: 3, properties: .notify)
         let found = [RemoteService(uuid: 0xFFE0, handle: 1, characteristics: [value])]
-        #expect(Self.events(host.handle(.received(Self.services), at: Self.at(1))) == [.discovered(found)])
+        #expect(host.events(.received(Self.services), at: 1) == [.discovered(found)])
         // A device sends the services once per connection.
         #expect(host.handle(.request(.discover), at: Self.at(1)) == [.event(.discovered(found))])
-        #expect(Self.requests(host.handle(.request(.subscribe(handle: 3)), at: Self.at(1))) == [78])
-        #expect(Self.requests(host.handle(.received(Self.about(84, 3)), at: Self.at(1))) == [77])
-        #expect(Self.events(host.handle(.received(Self.about(83, 4)), at: Self.at(1))) == [.subscribed(handle: 3)])
+        #expect(host.requests(.request(.subscribe(handle: 3)), at: 1) == [78])
+        #expect(host.requests(.received(Self.about(84, 3)), at: 1) == [77])
+        #expect(host.events(.received(Self.about(83, 4)), at: 1) == [.subscribed(handle: 3)])
         #expect(
-            Self.events(host.handle(.received(Self.about(79, 3) { $0.put(3, [7, 8]) }), at: Self.at(1))) == [
+            host.events(.received(Self.about(79, 3) { $0.put(3, [7, 8]) }), at: 1) == [
                 .notification(handle: 3, value: [7, 8])
             ])
     }
@@ -121,22 +129,16 @@ import Testing
 
     @Test func `a response to another request is ignored`() {
         var host = Self.connected()
+        #expect(host.requests(.request(.write(handle: 3, value: [1], withResponse: false)), at: 1) == [75])
+        #expect(host.requests(.request(.read(handle: 3)), at: 1) == [73])
         #expect(
-            Self.requests(host.handle(.request(.write(handle: 3, value: [1], withResponse: false)), at: Self.at(1)))
-                == [75])
-        #expect(Self.requests(host.handle(.request(.read(handle: 3)), at: Self.at(1))) == [73])
-        #expect(
-            Self.events(
-                host.handle(
-                    .received(
-                        Self.about(83, 3) + Self.about(84, 3) + Self.about(74, 5) + Self.about(82, 5) { $0.put(3, 1) }),
-                    at: Self.at(1))
+            host.events(
+                .received(
+                    Self.about(83, 3) + Self.about(84, 3) + Self.about(74, 5) + Self.about(82, 5) { $0.put(3, 1) }),
+                at: 1
             ).isEmpty)
-        #expect(
-            Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))) == [
-                .read(handle: 3, value: [9])
-            ])
-        #expect(Self.events(host.handle(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: Self.at(1))).isEmpty)
+        #expect(host.events(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: 1) == [.read(handle: 3, value: [9])])
+        #expect(host.events(.received(Self.about(74, 3) { $0.put(3, [9]) }), at: 1).isEmpty)
     }
 
     @Test func `a rejection of the peer has an ATT error code, and a failure of the device has none`() throws {
@@ -146,7 +148,7 @@ import Testing
         ] {
             var host = Self.connected()
             _ = host.handle(.request(.read(handle: 3)), at: Self.at(1))
-            let events = Self.events(host.handle(.received(Self.about(82, 3) { $0.put(3, error) }), at: Self.at(1)))
+            let events = host.events(.received(Self.about(82, 3) { $0.put(3, error) }), at: 1)
             guard case .readFailed(3, let failure)? = events.first else { Issue.record("\(events)"); return }
             #expect((failure.code, failure.attError) == (code, number))
         }
@@ -156,12 +158,10 @@ import Testing
         var host = Self.connected()
         _ = host.handle(.request(.read(handle: 3)), at: Self.at(1))
         _ = host.handle(.received(Self.message(7)), at: Self.at(30))
-        #expect(Self.requests(host.handle(.tick, at: Self.at(31))) == [68])
-        guard
-            case .disconnected(let error)? = Self.events(
-                host.handle(.received(Self.connection(false)), at: Self.at(32))
-            ).first
-        else { Issue.record("no event"); return }
+        #expect(host.requests(.tick, at: 31) == [68])
+        guard case .disconnected(let error)? = host.events(.received(Self.connection(false)), at: 32).first else {
+            Issue.record("no event"); return
+        }
         #expect(error?.code == .timeout)
     }
 
@@ -178,8 +178,8 @@ import Testing
 
     @Test func `a silent device is pinged and dropped after a minute`() {
         var host = Self.connected()
-        #expect(Self.requests(host.handle(.tick, at: Self.at(20))) == [7])
-        #expect(Self.requests(host.handle(.tick, at: Self.at(40))) == [7])
+        #expect(host.requests(.tick, at: 20) == [7])
+        #expect(host.requests(.tick, at: 40) == [7])
         let end = host.handle(.tick, at: Self.at(60))
         #expect(end.contains(.close))
         guard case .disconnected(let error?)? = Self.events(end).first else { Issue.record("\(end)"); return }
@@ -190,23 +190,20 @@ import Testing
         var host = Self.host(
             after: .request(.startScan), .opened, .received(Self.helloAndFeatures), .request(.stopScan))
         #expect(host.nextDeadline == Self.at(10))
-        #expect(Self.requests(host.handle(.tick, at: Self.at(10))) == [87])
-        #expect(Self.requests(host.handle(.request(.startScan), at: Self.at(11))) == [66])
+        #expect(host.requests(.tick, at: 10) == [87])
+        #expect(host.requests(.request(.startScan), at: 11) == [66])
     }
 
     @Test func `the loss of the device fails all pending requests`() {
         var host = Self.host(after: .request(.startScan), .request(.connect(Self.peer, limit: .seconds(10))))
         let error = LinkError(.noAdapter, "the device is gone", isTransient: true)
-        #expect(
-            Self.events(host.handle(.ended("the device is gone"), at: Self.at(1))) == [
-                .connectFailed(error), .scanFailed(error),
-            ])
+        #expect(host.events(.ended("the device is gone"), at: 1) == [.connectFailed(error), .scanFailed(error)])
         #expect(host.handle(.request(.startScan), at: Self.at(2)) == [.dial])
     }
 
     @Test func `closing ends when the device has answered, or after a second`() {
         var host = Self.connected()
-        #expect(Self.requests(host.handle(.shutDown, at: Self.at(1))) == [68, 5])
+        #expect(host.requests(.shutDown, at: 1) == [68, 5])
         #expect(host.handle(.received(Self.message(6)), at: Self.at(1)) == [.close, .finished])
         var silent = Self.connected()
         _ = silent.handle(.shutDown, at: Self.at(1))
