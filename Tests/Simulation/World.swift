@@ -36,8 +36,6 @@ package struct World {
     private(set) var bottle: VirtualBottleMachine
     private var faults: BottleFaults
     package var violations: [InvariantViolation] = []
-    /// The first events with their times.
-    package private(set) var eventLog: [(at: Duration, line: String)] = []
     /// Every record that the bottle wrote: its bytes, whether its clock had a date, and the true time.
     var written: [[UInt8]: (hasDate: Bool, at: Instant)] = [:]
     /// Records overwritten before an acknowledgement.
@@ -85,9 +83,8 @@ package struct World {
     /// Receives every event, for the replay of one seed.
     package var trace: ((String) -> Void)?
 
-    package var isLogging = false
-
-    static let eventLogLimit = 2000
+    /// Receives a line for each step, poll and broken invariant.
+    package var onEvent: ((String) -> Void)?
 
     /// - Parameter makeJournal: returns an empty journal; called once for the gateway and once for each other central.
     package init(_ scenario: Scenario, makeJournal: @escaping () throws -> any ScenarioJournal) throws {
@@ -107,7 +104,6 @@ package struct World {
     /// The true time, independent of the clocks of bottle and host.
     var trueTime: Instant { Instant(milliseconds: scenario.start.milliseconds + now.nanoseconds / 1_000_000) }
     var wall: Instant { Instant(milliseconds: trueTime.milliseconds + hostOffset.microseconds / 1000) }
-    private var elapsed: Duration { .nanoseconds(now.nanoseconds) }
 
     private static func localTime(_ instant: Instant, _ zone: Zone) -> LocalTime {
         // 2000-01-01T00:00:00Z in seconds since 1970.
@@ -140,7 +136,7 @@ package struct World {
 
     /// Processes all pending events, with polls without faults in between.
     private mutating func settle() {
-        if isLogging { note("No faults from now on: the gateway polls until the bottle is empty.") }
+        note("No faults from now on: the gateway polls until the bottle is empty.")
         disk.setFull(false)
         isUnreachable = false
         isSettling = true
@@ -214,7 +210,7 @@ package struct World {
             }
             return begin(poll)
         }
-        if isLogging { note("\(action)") }
+        note("\(action)")
         switch action {
         case .sip(let ml): control(.sip(ml: ml))
         case .powerLoss: control(.powerLoss)
@@ -261,9 +257,8 @@ package struct World {
         for lost in before.records where !left.contains(lost.number) { overwritten.insert(lost.bytes) }
     }
 
-    /// Adds a line to `eventLog`.
-    mutating func note(_ line: String) {
-        if eventLog.count < Self.eventLogLimit { eventLog.append((elapsed, line)) }
+    private func note(_ line: @autoclosure () -> String) {
+        onEvent?("\(Duration.nanoseconds(now.nanoseconds)) \(line())")
     }
 
     // MARK: - The gateway
@@ -273,10 +268,8 @@ package struct World {
 
     private mutating func begin(_ poll: ScenarioStep.Poll) {
         guard engine == nil else {
-            if isLogging {
-                note("\(poll.otherCentral ?? "The gateway") cannot poll: the bottle is connected to another central.")
-            }
-            return
+            return note(
+                "\(poll.otherCentral ?? "The gateway") cannot poll: the bottle is connected to another central.")
         }
         if let name = poll.otherCentral, otherJournals[name] == nil { otherJournals[name] = try? makeJournal() }
         self.poll = poll
@@ -296,7 +289,7 @@ package struct World {
 
     /// Ends the gateway's process and its end of the link.
     private mutating func kill() {
-        if engine != nil, isLogging { note("The polling process was killed.") }
+        if engine != nil { note("The polling process was killed.") }
         engine = nil
         inbox.removeAll {
             switch $0 {
@@ -337,7 +330,7 @@ package struct World {
 
     private mutating func end(_ report: PollReport) {
         engine = nil
-        if isLogging { note(report.line(by: poll?.otherCentral ?? "The gateway")) }
+        note(report.line(by: poll?.otherCentral ?? "The gateway"))
         if poll?.otherCentral == nil {
             reports.append(report)
             if let kind = report.failure?.kind { reported.insert(kind.rawValue) }
@@ -422,12 +415,12 @@ package struct World {
     mutating func fail(_ code: InvariantViolation.Code, _ sentence: String) {
         guard violations.count < 5 else { return }
         violations.append(InvariantViolation(code: code, sentence: sentence))
-        if isLogging { note("BROKEN: \(sentence)") }
+        note("BROKEN: \(sentence)")
     }
 }
 
 extension PollReport {
-    /// The result of a poll as a line of `eventLog`.
+    /// The result of a poll as a line for `onEvent`.
     fileprivate func line(by central: String) -> String {
         let counts = received == 0 ? "nothing new" : "\(received) received, \(new) new, \(acknowledged) acknowledged"
         let remarks =
