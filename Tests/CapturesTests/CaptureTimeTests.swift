@@ -14,12 +14,6 @@ import Testing
     @Test(arguments: texts)
     func `times are formatted as text`(_ time: Duration, _ text: String) { #expect(TextEncoding.epoch(time) == text) }
 
-    @Test func `fractions of a second are rounded down`() {
-        let time = Duration(seconds: 0, nanoseconds: -1)
-        #expect(time.wholeSeconds == -1)
-        #expect(time.nanosecond == 999_999_999)
-    }
-
     @Test func `times that a format cannot store count from the first packet`() throws {
         let packet = CapturePacket(number: 1, time: Duration(seconds: -5), direction: .sent, content: .hci(.command))
         for name in ["pcap", "pcapng", "pklg"] {
