@@ -64,6 +64,9 @@ package struct ScriptedBottle: ScriptedPeer {
     /// Records overwritten since the last transfer.
     private var overwrittenSinceTransfer = 0
 
+    private static let lost = CentralEvent.disconnected(
+        LinkError(.disconnected, "The connection was lost.", isTransient: true))
+
     static let commandHandle: UInt16 = 0x21
     package static let responseHandle: UInt16 = 0x31
     static let nameHandle: UInt16 = 0x03
@@ -149,23 +152,13 @@ package struct ScriptedBottle: ScriptedPeer {
             case .dropsAndIsLost:
                 dropSent(Int(count) / 13)
                 acknowledging = .drops
-                return [
-                    (
-                        .milliseconds(1),
-                        .disconnected(LinkError(.disconnected, "The connection was lost.", isTransient: true))
-                    )
-                ]
+                return [(.milliseconds(1), Self.lost)]
             case .drops: dropSent(Int(count) / 13)
             case .ignores: break
             case .refuses:
-                return [
-                    (
-                        .milliseconds(1),
-                        .writeFailed(handle: handle, LinkError(.refused, "Value not allowed.", attError: 0x13))
-                    )
-                ]
-            case .hangsUp:
-                return [(.milliseconds(1), .disconnected(LinkError(.disconnected, "Disconnected.", isTransient: true)))]
+                let refusal = LinkError(.refused, "Value not allowed.", attError: 0x13)
+                return [(.milliseconds(1), .writeFailed(handle: handle, refusal))]
+            case .hangsUp: return [(.milliseconds(1), Self.lost)]
             }
         }
         var events: DelayedEvents = [(.milliseconds(1), .wrote(handle: handle))]
@@ -180,7 +173,7 @@ package struct ScriptedBottle: ScriptedPeer {
             at += spacing
             if notified == hangsUpBefore {
                 hangsUpBefore = nil
-                events.append((at, .disconnected(LinkError(.disconnected, "Disconnected.", isTransient: true))))
+                events.append((at, Self.lost))
                 break
             }
             guard subscribed, !lost.contains(notified) else { continue }
