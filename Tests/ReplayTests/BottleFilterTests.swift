@@ -16,40 +16,32 @@ import Testing
     private static func end(_ handle: UInt8) -> [UInt8] { [0x05, 4, 0, handle, 0, 0x13] }
     private static func data(_ handle: UInt8) -> [UInt8] { [handle, 0x20, 4, 0, 0, 0, 4, 0] }
 
-    struct Step: Sendable {
-        var content: PacketContent
-        var bytes: [UInt8]
-        var isWanted: Bool
-        init(_ content: PacketContent, _ bytes: [UInt8], _ isWanted: Bool) {
-            self.content = content
-            self.bytes = bytes
-            self.isWanted = isWanted
-        }
-    }
+    /// A packet, and whether the filter keeps it.
+    typealias Step = (content: PacketContent, bytes: [UInt8], isWanted: Bool)
 
     static let sequences: [[Step]] = [
         // Nothing of an earlier connection; then the bottle's own until it ends.
         [
-            Step(.hci(.acl), data(0x40), false), Step(.hci(.event), connection(0x01, 0x40, little), true),
-            Step(.hci(.acl), data(0x40), true),
-            Step(.hci(.acl), data(0x41), false), Step(.hci(.event), end(0x41), false),
-            Step(.hci(.event), end(0x40), true), Step(.hci(.acl), data(0x40), false),
+            (.hci(.acl), data(0x40), false), (.hci(.event), connection(0x01, 0x40, little), true),
+            (.hci(.acl), data(0x40), true),
+            (.hci(.acl), data(0x41), false), (.hci(.event), end(0x41), false),
+            (.hci(.event), end(0x40), true), (.hci(.acl), data(0x40), false),
         ],
         // The enhanced forms, and a handle that is reassigned to another device.
         [
-            Step(.hci(.event), connection(0x0A, 0x42, little), true), Step(.hci(.acl), data(0x42), true),
-            Step(.hci(.event), connection(0x29, 0x42, other), false),
-            Step(.hci(.acl), data(0x42), false), Step(.hci(.event), connection(0x29, 0x43, little), true),
-            Step(.hci(.acl), data(0x43), true),
+            (.hci(.event), connection(0x0A, 0x42, little), true), (.hci(.acl), data(0x42), true),
+            (.hci(.event), connection(0x29, 0x42, other), false),
+            (.hci(.acl), data(0x42), false), (.hci(.event), connection(0x29, 0x43, little), true),
+            (.hci(.acl), data(0x43), true),
         ],
         // A failed attempt has its address and no handle.
-        [Step(.hci(.event), connection(0x01, 0x40, little, status: 2), true), Step(.hci(.acl), data(0x40), false)],
+        [(.hci(.event), connection(0x01, 0x40, little, status: 2), true), (.hci(.acl), data(0x40), false)],
         // Advertisements and commands with its address, and no others. Notes always.
         [
-            Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + little + [0, 0xC0], true),
-            Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + other + [0, 0xC0], false),
-            Step(.hci(.command), [0x0D, 0x20, 25, 0x60, 0, 0x30, 0, 0, 0] + little, true),
-            Step(.hci(.command), [0x03, 0x0C, 0], false), Step(.note(.monitor(0)), [], true),
+            (.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + little + [0, 0xC0], true),
+            (.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + other + [0, 0xC0], false),
+            (.hci(.command), [0x0D, 0x20, 25, 0x60, 0, 0x30, 0, 0, 0] + little, true),
+            (.hci(.command), [0x03, 0x0C, 0], false), (.note(.monitor(0)), [], true),
         ],
     ]
 
