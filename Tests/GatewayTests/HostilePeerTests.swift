@@ -7,11 +7,6 @@ import Testing
 import TrackerCore
 
 @Suite struct HostilePeerTests {
-    struct Lie: Sendable, CustomTestStringConvertible {
-        var testDescription: String
-        var services: [RemoteService]
-    }
-
     static func service(_ uuid: UInt16, _ characteristics: [(UInt16, CharacteristicProperties)]) -> RemoteService {
         RemoteService(
             uuid: BluetoothUUID(uuid), handle: 1,
@@ -20,26 +15,25 @@ import TrackerCore
             })
     }
 
-    @Test(arguments: [
-        Lie(testDescription: "no services", services: []),
-        Lie(testDescription: "a battery gadget", services: [service(0x180F, [(0x2A19, [.read, .notify])])]),
-        Lie(testDescription: "FFE0 without FFE5", services: [service(0xFFE0, [(0xFFE4, [.notify])])]),
-        Lie(
-            testDescription: "FFE1 under FFE0",
-            services: [service(0xFFE0, [(0xFFE1, [.notify, .write])]), service(0xFFE5, [(0xFFE9, [.write])])]),
-        Lie(
-            testDescription: "FFE4 that cannot notify",
-            services: [service(0xFFE0, [(0xFFE4, [.read])]), service(0xFFE5, [(0xFFE9, [.write])])]),
-        Lie(
-            testDescription: "FFE9 that cannot be written",
-            services: [service(0xFFE0, [(0xFFE4, [.notify])]), service(0xFFE5, [(0xFFE9, [.read])])]),
-        Lie(testDescription: "FF00 empty", services: [service(0xFF00, [])]),
-        Lie(testDescription: "FF01 read only", services: [service(0xFF00, [(0xFF01, [.read]), (0xFF02, [.read])])]),
-        Lie(testDescription: "FF02 write only", services: [service(0xFF00, [(0xFF01, [.write]), (0xFF02, [.write])])]),
-    ])
-    func `services with the same UUIDs and other properties are not a bottle`(_ lie: Lie) throws {
+    @Test(
+        arguments: [
+            ("no services", []), ("a battery gadget", [service(0x180F, [(0x2A19, [.read, .notify])])]),
+            ("FFE0 without FFE5", [service(0xFFE0, [(0xFFE4, [.notify])])]),
+            (
+                "FFE1 under FFE0",
+                [service(0xFFE0, [(0xFFE1, [.notify, .write])]), service(0xFFE5, [(0xFFE9, [.write])])]
+            ),
+            ("FFE4 cannot notify", [service(0xFFE0, [(0xFFE4, [.read])]), service(0xFFE5, [(0xFFE9, [.write])])]),
+            ("FFE9 cannot be written", [service(0xFFE0, [(0xFFE4, [.notify])]), service(0xFFE5, [(0xFFE9, [.read])])]),
+            ("FF00 empty", [service(0xFF00, [])]),
+            ("FF01 read only", [service(0xFF00, [(0xFF01, [.read]), (0xFF02, [.read])])]),
+            ("FF02 write only", [service(0xFF00, [(0xFF01, [.write]), (0xFF02, [.write])])]),
+        ] as [(String, [RemoteService])])
+    func `services with the same UUIDs and other properties are not a bottle`(name: String, services: [RemoteService])
+        throws
+    {
         var bottle = ScriptedBottle()
-        bottle.services = lie.services
+        bottle.services = services
         let (rig, report) = try polled(bottle)
         #expect(report.failure?.kind == .unexpectedResponse)
         #expect(report.failure?.sentence.contains("is not a WaterH bottle") == true)

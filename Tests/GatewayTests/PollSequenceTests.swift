@@ -90,29 +90,22 @@ import TrackerCore
         #expect(rig.diagnostics.contains { $0.severity == .warning && $0.sentence.contains("snapshot") })
     }
 
-    struct Drift: Sendable {
-        var clock: [UInt8]
-        var seconds: Int?
-        var isSet: Bool
-    }
-
-    @Test(arguments: [
-        Drift(clock: [0x1A, 2, 2, 22, 32, 0], seconds: 120, isSet: false),
-        Drift(clock: [0x1A, 2, 2, 22, 32, 1], seconds: 121, isSet: true),
-        Drift(clock: [0x1A, 2, 2, 22, 28, 0], seconds: -120, isSet: false),
-        Drift(clock: [0x1A, 2, 2, 22, 27, 59], seconds: -121, isSet: true),
-        Drift(clock: [0, 0, 0, 0, 0, 9], seconds: nil, isSet: true),
-    ])
-    func `the bottle's clock is set if it is more than 120 s off`(_ drift: Drift) throws {
+    @Test(
+        arguments: [
+            ([0x1A, 2, 2, 22, 32, 0], 120, false), ([0x1A, 2, 2, 22, 32, 1], 121, true),
+            ([0x1A, 2, 2, 22, 28, 0], -120, false), ([0x1A, 2, 2, 22, 27, 59], -121, true),
+            ([0, 0, 0, 0, 0, 9], nil, true),
+        ] as [([UInt8], Int?, Bool)])
+    func `the bottle's clock is set if it is more than 120 s off`(clock: [UInt8], drift: Int?, isSet: Bool) throws {
         var bottle = ScriptedBottle()
-        bottle.snapshot = boostSnapshot(clock: drift.clock)
+        bottle.snapshot = boostSnapshot(clock: clock)
         bottle.spacing = .zero
         let (rig, report) = try polled(bottle)
-        #expect(report.clockDriftSeconds == drift.seconds)
-        let clock = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
-        #expect(rig.written.contains(.clock(clock)) == drift.isSet)
+        #expect(report.clockDriftSeconds == drift)
+        let host = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
+        #expect(rig.written.contains(.clock(host)) == isSet)
         let reportOnly = try polled(bottle, options: options { $0.correctClockBeyond = nil }).rig
-        #expect(!reportOnly.written.contains(.clock(clock)))
+        #expect(!reportOnly.written.contains(.clock(host)))
     }
 
     @Test func `managed settings are written only if they differ`() throws {

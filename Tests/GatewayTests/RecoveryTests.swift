@@ -7,40 +7,31 @@ import TrackerCore
 @testable import Gateway
 
 @Suite struct RecoveryTests {
-    struct Class: Sendable, CustomTestStringConvertible {
-        var error: LinkError
-        var kind: PollFailure.Kind
-        /// Recovery steps over a radio, without permission to power-cycle.
-        var actions: [RecoveryAction]
-        var testDescription: String { error.code.rawValue }
-    }
-
-    static let classes: [Class] = [
-        Class(error: LinkError(.noAdapter, "No adapter."), kind: .noAdapter, actions: []),
-        Class(error: LinkError(.poweredOff, "Off."), kind: .bluetoothOff, actions: []),
-        Class(error: LinkError(.permissionDenied, "No."), kind: .permissionDenied, actions: []),
-        Class(
-            error: LinkError(.connectFailed, "Abort.", isTransient: true), kind: .connectFailed,
-            actions: [.retry, .disconnect, .forget]),
-        Class(
-            error: LinkError(.inProgress, "Busy.", isTransient: true), kind: .connectFailed,
-            actions: [.disconnect, .forget]),
-        Class(error: LinkError(.system, "Odd."), kind: .connectFailed, actions: [.retry, .disconnect, .forget]),
-    ]
-
-    @Test(arguments: classes) func `each error class has its recovery steps`(_ kind: Class) throws {
+    /// An error of a link, the poll's failure, and its recovery steps over a radio, without permission to power-cycle.
+    @Test(
+        arguments: [
+            (LinkError(.noAdapter, "No adapter."), .noAdapter, []),
+            (LinkError(.poweredOff, "Off."), .bluetoothOff, []),
+            (LinkError(.permissionDenied, "No."), .permissionDenied, []),
+            (LinkError(.connectFailed, "Abort.", isTransient: true), .connectFailed, [.retry, .disconnect, .forget]),
+            (LinkError(.inProgress, "Busy.", isTransient: true), .connectFailed, [.disconnect, .forget]),
+            (LinkError(.system, "Odd."), .connectFailed, [.retry, .disconnect, .forget]),
+        ] as [(LinkError, PollFailure.Kind, [RecoveryAction])])
+    func `each error class has its recovery steps`(
+        error: LinkError, kind: PollFailure.Kind, actions: [RecoveryAction]
+    ) throws {
         var bottle = ScriptedBottle(records: drinks(1))
         bottle.advertisement.address = BluetoothAddress("A4:C1:38:01:02:03")
         bottle.advertisement.name = "WaterH-Bottle-1"
-        bottle.connectFailures = Array(repeating: kind.error, count: 9)
+        bottle.connectFailures = Array(repeating: error, count: 9)
         let report = try polled(bottle, hasRadio: true).report
-        #expect(report.failure?.kind == kind.kind)
-        #expect(report.recovery.map(\.action) == kind.actions)
+        #expect(report.failure?.kind == kind)
+        #expect(report.recovery.map(\.action) == actions)
         #expect(report.recovery.allSatisfy { !$0.reason.isEmpty })
         #expect(report.history.suspectPeer == "unix:test.sock")
         // With one failure fewer the poll succeeds.
-        guard !kind.actions.isEmpty else { return }
-        bottle.connectFailures = Array(repeating: kind.error, count: kind.actions.count)
+        guard !actions.isEmpty else { return }
+        bottle.connectFailures = Array(repeating: error, count: actions.count)
         #expect(try polled(bottle, hasRadio: true).report.new == 1)
     }
 
