@@ -3,26 +3,29 @@ import Bluetooth
 import Testing
 import Emulator
 
+/// A recorded request, its values, and the numbers of the records in them.
+private typealias Recorded = (request: [UInt8], values: [[UInt8]], records: ClosedRange<UInt64>?)
+
+/// Exchanges whose values follow their request at intervals of a second.
+private func recorded(_ exchanges: [Recorded]) -> [RecordedExchange] {
+    exchanges.enumerated().map { index, exchange in
+        var recorded = RecordedExchange(request: exchange.request, frame: index + 1)
+        recorded.values = exchange.values.enumerated().map { ($1, .seconds($0 + 1)) }
+        recorded.records = exchange.records.map { Array($0) } ?? []
+        return recorded
+    }
+}
+
 @Suite struct RecordedResponsesTests {
     /// A recording in which the host sent two unknown requests, one of them twice, and set the clock.
     private func bench(isStrict: Bool = false) throws -> Bench {
-        let exchanges: [(request: [UInt8], values: [[UInt8]])] = [
-            (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 01"), hex("52 50 00 03 02 77 02")]),
-            (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 03")]),
-            (hex("AA"), [hex("BB")]),
-            (
-                HostCommand.clock(BottleClock(yearByte: 26, month: 1, day: 1, hour: 0, minute: 0, second: 0)).encoded,
-                [hex("52 50 00 03 02 03 00")]
-            ),
-        ]
-        let recorded = exchanges.enumerated().map { index, exchange in
-            var recorded = RecordedExchange(request: exchange.request, frame: index + 1)
-            recorded.values = exchange.values.map { ($0, .seconds(1)) }
-            return recorded
-        }
-        var bench = try Bench(responses: RecordedResponses(recorded, isStrict: isStrict))
-        bench.connect()
-        return bench
+        let clock = BottleClock(yearByte: 26, month: 1, day: 1, hour: 0, minute: 0, second: 0)
+        let exchanges = recorded([
+            (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 01"), hex("52 50 00 03 02 77 02")], nil),
+            (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 03")], nil), (hex("AA"), [hex("BB")], nil),
+            (HostCommand.clock(clock).encoded, [hex("52 50 00 03 02 03 00")], nil),
+        ])
+        return try Bench(responses: RecordedResponses(exchanges, isStrict: isStrict)).connected()
     }
 
     @Test func `unknown requests get the recorded responses in turn, without their delays`() throws {
@@ -59,24 +62,18 @@ import Emulator
         Frame(.put, [Entry(.log, numbers.flatMap { records[$0 - 1] })]).encoded
     }
 
-    /// A bottle with a recording, whose values follow their request at intervals of a second.
+    /// A bottle with a recording.
     private static func bench(
-        _ exchanges: [(request: [UInt8], values: [[UInt8]], records: ClosedRange<UInt64>?)] = [
+        _ exchanges: [Recorded] = [
             (snapshot, [hex("52 50 00 01 AA")], nil), (ask, [follows, log(1...10)], 1...10),
             (HostCommand.acknowledge(bytes: 130).encoded, [], nil), (ask, [empty], nil),
             (ask, [follows, log(9...14)], 9...14), (ask, [empty], nil),
         ],
         profile: OfferedProfiles = .retail, isStrict: Bool = false, speed: Double? = nil
     ) throws -> Bench {
-        let recorded = exchanges.enumerated().map { index, exchange in
-            var recorded = RecordedExchange(request: exchange.request, frame: index + 1)
-            recorded.values = exchange.values.enumerated().map { ($1, .seconds($0 + 1)) }
-            recorded.records = exchange.records.map { Array($0) } ?? []
-            return recorded
-        }
         var bench = try Bench(
             BottleIdentity(profile: profile, dialect: .calendar), flash: BottleFlash(records: records, capacity: 14),
-            responses: RecordedResponses(recorded, isPreferred: true, isStrict: isStrict, speed: speed))
+            responses: RecordedResponses(recorded(exchanges), isPreferred: true, isStrict: isStrict, speed: speed))
         bench.connect(subscribe: profile == .retail)
         return bench
     }
