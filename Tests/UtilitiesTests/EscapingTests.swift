@@ -1,5 +1,6 @@
-import Utilities
+import Support
 import Testing
+import Utilities
 
 /// Combining characters next to a special character must not hide it.
 @Suite struct EscapingTests {
@@ -31,20 +32,17 @@ import Testing
     }
 
     @Test func `a special character is escaped next to any combining mark`() {
-        var random = SystemRandomNumberGenerator()
-        let seed = UInt64.random(in: 0 ... .max, using: &random)
-        var numbers = seed
-        func next(_ limit: Int) -> Int {
-            numbers = numbers &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return Int(numbers >> 33) % limit
-        }
+        let seed = UInt64.random(in: 0...(.max))
+        var random = SeededGenerator(seed: seed)
         let beside: [Unicode.Scalar] = [
             "<", ">", "\"", "&", "a", "\u{600}", "\u{301}", "\u{200D}", "\u{FE0F}", "\u{1F1E6}", "\r", "\n", "\u{1100}",
             "\u{1161}", "\u{110BD}",
         ]
         for _ in 0..<2000 {
             var text = String.UnicodeScalarView()
-            for _ in 0..<next(12) { text.append(beside[next(beside.count)]) }
+            for _ in 0..<Int.random(in: 0..<12, using: &random) {
+                text.append(beside[Int.random(in: beside.indices, using: &random)])
+            }
             let shown = Escaping.markup(String(text)).unicodeScalars
             #expect(!shown.contains { "<>\"".unicodeScalars.contains($0) }, "seed \(seed)")
             #expect(
