@@ -36,8 +36,7 @@ import Testing
     @Test func `statistics count requests, responses and latencies`() throws {
         var talk = Conversation.retail()  // frames 2–5
         for _ in 0..<3 {
-            talk.sent([0x0A, 0x06, 0x00])
-            talk.received([0x0B, 0x41, 0x42])
+            talk.read(6, [0x41, 0x42])
         }
         talk.notify([1, 2, 3, 4])
         talk.write([0x47], to: 3)
@@ -120,8 +119,7 @@ import Testing
 
     @Test func `a request without a response counts for the server that got it`() throws {
         var talk = Conversation()
-        talk.sent([0x0A, 0x06, 0x00])
-        talk.received([0x0B, 1])
+        talk.read(6, [1])
         talk.received([0x0A, 0x06, 0x00])  // the other side asks, too
         let statistics = try Self.read(talk)
         #expect(statistics.characteristics.map(\.peer.isHost) == [false, true])
@@ -130,8 +128,7 @@ import Testing
 
     @Test func `backward steps of the recorder's clock are counted`() throws {
         var talk = Conversation()
-        talk.sent([0x0A, 0x06, 0x00])
-        talk.received([0x0B, 0x41])
+        talk.read(6, [0x41])
         talk.notify([1])
         let statistics = try Self.read(talk, pauses: [3: -5000, 4: -86_400_000])
         #expect(

@@ -8,8 +8,7 @@ import Testing
     /// read; 17 another device.
     static let talk: Conversation = {
         var talk = Conversation.retail()
-        talk.sent([0x0A, 0x06, 0x00])
-        talk.received([0x0B, 0x41])
+        talk.read(6, [0x41])
         talk.sent([0x12, 0x03, 0x00, 1])
         talk.received([0x13])
         talk.write([1])
