@@ -40,13 +40,13 @@ package struct Fields: Hashable, Sendable {
         (remaining, self.acceptsTextNumbers) = (values, acceptsTextNumbers)
     }
 
-    /// - Parameter what: the name of the JSON in errors, such as `body`.
+    /// - Parameter name: the name of the JSON in errors, such as `body`.
     /// - Throws: `WrongInput` for anything but one JSON object of plain values.
-    package init(json: Data, of what: String, acceptsTextNumbers: Bool = false) throws {
+    package init(json: Data, of name: String, acceptsTextNumbers: Bool = false) throws {
         self.acceptsTextNumbers = acceptsTextNumbers
         // The decoder would accept UTF-16 and UTF-32, in which the check for repeated keys fails.
         guard !json.contains(0), let text = String(validating: json, as: UTF8.self) else {
-            throw WrongInput("notText", "The \(what) is not text in UTF-8.")
+            throw WrongInput("notText", "The \(name) is not text in UTF-8.")
         }
         do {
             remaining = try JSONDecoder().decode([String: PlainValue].self, from: json)
@@ -54,14 +54,14 @@ package struct Fields: Hashable, Sendable {
             let key = context.codingPath.map(\.stringValue).joined(separator: ".").prefix(64)
             throw WrongInput("notPlain", "\"\(key)\" must be a text, a number, true, false, null, or a list of those.")
         } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
-            throw WrongInput("notAnObject", "The \(what) must be one JSON object.")
+            throw WrongInput("notAnObject", "The \(name) must be one JSON object.")
         } catch {
             throw WrongInput(
                 "notJSON",
-                "The \(what) is not JSON, or it holds a number that is too large or half of a surrogate pair.")
+                "The \(name) is not JSON, or it holds a number that is too large or half of a surrogate pair.")
         }
         if let key = Self.repeatedKey(in: text) {
-            throw WrongInput("repeatedField", "\"\(key.prefix(64))\" is in the \(what) more than once.")
+            throw WrongInput("repeatedField", "\"\(key.prefix(64))\" is in the \(name) more than once.")
         }
     }
 

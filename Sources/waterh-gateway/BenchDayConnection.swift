@@ -135,7 +135,7 @@ actor BenchDayConnection {
 
     /// Waits for the event that answers the request.
     private func request<Answer>(
-        _ request: CentralRequest, _ what: String, within limit: Duration = .seconds(15),
+        _ request: CentralRequest, _ name: String, within limit: Duration = .seconds(15),
         _ answer: (CentralEvent) -> Answer?
     ) async throws -> Answer {
         link.perform(request)
@@ -148,7 +148,7 @@ actor BenchDayConnection {
                 if let answer = answer(event) { return answer }
             }
             if let failure { throw failure }
-            guard clock.now() < end else { throw LinkError(.timeout, "Time limit of \(limit) exceeded: \(what).") }
+            guard clock.now() < end else { throw LinkError(.timeout, "Time limit of \(limit) exceeded: \(name).") }
             try await pause()
         }
     }

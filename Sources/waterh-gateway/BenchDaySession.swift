@@ -187,7 +187,7 @@ actor BenchDaySession {
 
     /// Acknowledges records. Only stored records of a completely read log are acknowledged.
     private func acknowledge(
-        _ name: String, _ what: Acknowledgement, of stored: Set<[UInt8]>, on bottle: BenchDayConnection
+        _ name: String, _ records: Acknowledgement, of stored: Set<[UInt8]>, on bottle: BenchDayConnection
     ) async throws {
         guard let log = record.logs.last?.contents, log.isWholeLog, !log.records.isEmpty else {
             throw Skip(reason: "the log was empty or not read to its end, so nothing was acknowledged")
@@ -195,7 +195,7 @@ actor BenchDaySession {
         guard stored.isSuperset(of: log.records) else {
             throw Skip(reason: "the bottle has records that are not stored yet, so nothing was acknowledged")
         }
-        let count = what == .all ? log.records.count : 1
+        let count = records == .all ? log.records.count : 1
         guard let bytes = UInt16(exactly: count * DrinkRecord.size) else { throw Skip(reason: "the log is too long") }
         let command = HostCommand.acknowledge(bytes: bytes)
         try await step(name, sending: command, on: bottle) { _, _ in try await bottle.write(command.encoded) }

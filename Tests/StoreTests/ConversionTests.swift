@@ -193,7 +193,7 @@ import TrackerCore
         let copy = StoreCopy.beforeConversion(of: scratch.store) + ".new"
         try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
         let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store) }
-        #expect(error?.what.contains("Writing or deleting a copy of the store failed") == true)
+        #expect(error?.cause.contains("Writing or deleting a copy of the store failed") == true)
         #expect(try version() == Schema.release09)
         try FileManager.default.removeItem(atPath: copy)
         #expect(try TrackerStore(path: scratch.store).allDrinks().count == 3964)
@@ -218,7 +218,7 @@ import TrackerCore
         try scratch.withDatabase { try $0.execute(sql: "PRAGMA user_version = 29") }
         for purpose in [TrackerStore.Access.writing, .reading] {
             let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: purpose) }
-            #expect(error?.code == "schemaIsTooOld" && error?.what.contains("update it with 0.9 first") == true)
+            #expect(error?.code == "schemaIsTooOld" && error?.cause.contains("update it with 0.9 first") == true)
         }
         #expect(try version() == 29)
     }

@@ -49,7 +49,7 @@ import TrackerCore
     @Test(arguments: [-1, -2_147_483_648, 0, 1, 2_147_483_647])
     func `an invalid schema number is reported`(_ version: Int) throws {
         let error = #expect(throws: StoreError.self) { _ = try tampered("PRAGMA user_version = \(version)") }
-        #expect(version >= 0 || error?.kind == .damaged && error?.what.contains("\(version)") == true)
+        #expect(version >= 0 || error?.kind == .damaged && error?.cause.contains("\(version)") == true)
         #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.store, for: .reading) }
     }
 }

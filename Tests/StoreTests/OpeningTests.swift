@@ -99,7 +99,7 @@ import TrackerCore
         let version = Schema.version
         try scratch.withDatabase { try $0.execute(sql: "PRAGMA user_version = \(version + 1)") }
         let error = try #require(failure())
-        #expect(error.kind == .newer && error.what.contains("\(version + 1)"))
+        #expect(error.kind == .newer && error.cause.contains("\(version + 1)"))
         try scratch.withDatabase { try $0.execute(sql: "PRAGMA user_version = \(version)") }
         #expect(try TrackerStore(path: scratch.store).append([entry()]) == [.duplicate])
     }

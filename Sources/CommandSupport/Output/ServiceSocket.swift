@@ -86,24 +86,24 @@ package struct ServiceSocket: Sendable {
         }
     }
 
-    private func response(_ what: String, _ rest: String) throws -> Data {
+    private func response(_ route: String, _ rest: String) throws -> Data {
         var answer = Data()
-        try request(what, rest) {
+        try request(route, rest) {
             answer += $0
             if answer.count > Self.limit { throw noResponse }
         }
         return answer
     }
 
-    private func request(_ what: String, _ rest: String, _ process: ([UInt8]) throws -> Void) throws {
+    private func request(_ route: String, _ rest: String, _ process: ([UInt8]) throws -> Void) throws {
         let descriptor = try open()
         defer { close(descriptor) }
-        try exchange(on: descriptor, what, "Connection: close\r\n\(rest)", process)
+        try exchange(on: descriptor, route, "Connection: close\r\n\(rest)", process)
     }
 
     /// Sends a request, and passes the body of the response to `process` in pieces.
-    func exchange(on descriptor: Int32, _ what: String, _ rest: String, _ process: ([UInt8]) throws -> Void) throws {
-        var request = Array("\(what) HTTP/1.1\r\nHost: localhost\r\n\(rest)".utf8)[...]
+    func exchange(on descriptor: Int32, _ route: String, _ rest: String, _ process: ([UInt8]) throws -> Void) throws {
+        var request = Array("\(route) HTTP/1.1\r\nHost: localhost\r\n\(rest)".utf8)[...]
         while !request.isEmpty {
             let count = request.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             guard count > 0 else { throw noResponse }

@@ -21,8 +21,8 @@ package struct SplitConfiguration: Sendable {
 
     init?(_ table: TOMLTable, file: String) throws {
         guard table.keys.contains("person") else { return nil }
-        func invalid(_ what: String) -> CommandFailure {
-            CommandFailure(.badInput, "invalid configuration \(file): \(what)", advice: Configuration.fixAdvice)
+        func invalid(_ problem: String) -> CommandFailure {
+            CommandFailure(.badInput, "invalid configuration \(file): \(problem)", advice: Configuration.fixAdvice)
         }
         let people = table["person"]?.array?.compactMap(\.table) ?? []
         guard !people.isEmpty, people.count == table["person"]?.array?.count else {

@@ -129,12 +129,12 @@ extension Poll {
     }
 
     /// Handles the failure of a required request. Only a rejection is permanent.
-    private mutating func requestFailed(_ error: LinkError, rejecting what: String) throws {
+    private mutating func requestFailed(_ error: LinkError, rejecting operation: String) throws {
         guard error.code == .refused else { return try disconnectAndRecover(error) }
         try storeInterruptedReading()
         giveUp(
             PollFailure(
-                .unexpectedResponse, "the bottle rejects \(what): \(error.sentence)", linkError: .refused))
+                .unexpectedResponse, "the bottle rejects \(operation): \(error.sentence)", linkError: .refused))
     }
 
     /// Switches to the other kind of write: a bottle can declare both kinds and reject one of them.

@@ -222,8 +222,8 @@ struct CommandHandler: Sendable {
         return seconds >= 60 && seconds <= longest ? seconds : nil
     }
 
-    private static func missing(_ key: String, _ what: String) -> WrongInput {
-        WrongInput("missingField", "\"\(key)\" is missing: \(what).")
+    private static func missing(_ key: String, _ detail: String) -> WrongInput {
+        WrongInput("missingField", "\"\(key)\" is missing: \(detail).")
     }
 
     private static func unknown(_ name: String) -> WrongInput {

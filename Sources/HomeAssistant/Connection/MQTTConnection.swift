@@ -238,8 +238,8 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Ends the connection after a timeout if the broker's response is still missing.
-    private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable () -> Bool) {
-        let failure = MQTTFailure(.noAnswer, "\(broker) \(what) in \(limit.components.seconds) s")
+    private func fail(after limit: Duration, _ problem: String, if isMissing: @escaping @Sendable () -> Bool) {
+        let failure = MQTTFailure(.noAnswer, "\(broker) \(problem) in \(limit.components.seconds) s")
         Task { [weak self] in
             repeat { try? await Task.sleep(for: limit) } while self?.state.withLock({ $0.isReceiving }) == true
             guard isMissing() else { return }

@@ -62,8 +62,8 @@ enum MosquittoClient {
         }
     }
 
-    private static func check(_ code: Int32, _ what: String) throws(MQTTFailure) {
-        guard code == 0 else { throw MQTTFailure(.invalid, "libmosquitto rejects \(what): \(text(code))") }
+    private static func check(_ code: Int32, _ value: String) throws(MQTTFailure) {
+        guard code == 0 else { throw MQTTFailure(.invalid, "libmosquitto rejects \(value): \(text(code))") }
     }
 
     /// Enables TLS. The broker's certificate and host name are always verified.

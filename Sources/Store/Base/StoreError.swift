@@ -4,7 +4,7 @@ package import TrackerCore
 
 /// An error of the store. Nothing of the failed write was stored.
 package struct StoreError: Problem, Hashable {
-    /// The cause of the error.
+    /// The kind of the error.
     package enum Kind: String, Sendable {
         /// The path cannot be a store: a directory, a missing parent directory, no permission.
         case cannotOpen
@@ -26,8 +26,8 @@ package struct StoreError: Problem, Hashable {
     package static let busySeconds: Double = 15
 
     package var kind: Kind
-    /// The failure as a clause without a full stop, for example `The store is damaged`.
-    package var what: String
+    /// The cause as a clause without a full stop, for example `The store is damaged`.
+    package var cause: String
     package var path: String
     /// A stable name for programs: the kind, or a more specific case.
     package var code: String
@@ -40,12 +40,12 @@ package struct StoreError: Problem, Hashable {
         }
     }
     package var values: [String: String] { ["path": path] }
-    package var sentence: String { "\(what) (\(path))." }
+    package var sentence: String { "\(cause) (\(path))." }
 
     /// - Parameter code: the name of a more specific case; `nil` uses the name of the kind.
-    package init(_ kind: Kind, _ what: String, at path: String, code: String? = nil) {
+    package init(_ kind: Kind, _ cause: String, at path: String, code: String? = nil) {
         self.kind = kind
-        self.what = what
+        self.cause = cause
         self.path = path
         self.code = code ?? kind.rawValue
     }

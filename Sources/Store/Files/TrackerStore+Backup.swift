@@ -159,7 +159,7 @@ extension TrackerStore {
         do {
             return try body()
         } catch let error as StoreError {
-            let text = error.what.replacing("The store", with: "The backup").replacing("the store", with: "the backup")
+            let text = error.cause.replacing("The store", with: "The backup").replacing("the store", with: "the backup")
             let code =
                 switch error.kind {
                 case .newer: "backupIsNewer"

@@ -16,8 +16,8 @@ struct StoreFile {
 
     /// - Throws: `StoreError` for a path that cannot be a store, for example a directory, a pipe or a device.
     init(_ unresolved: String) throws {
-        func problem(_ what: String, code: String) -> StoreError {
-            StoreError(.cannotOpen, what, at: unresolved.isEmpty ? "\"\"" : unresolved, code: code)
+        func problem(_ cause: String, code: String) -> StoreError {
+            StoreError(.cannotOpen, cause, at: unresolved.isEmpty ? "\"\"" : unresolved, code: code)
         }
         guard !unresolved.isEmpty else { throw problem("The store's path is empty", code: "storeHasNoName") }
         path = Self.target(of: unresolved)

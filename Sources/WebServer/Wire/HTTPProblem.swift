@@ -38,7 +38,7 @@ struct HTTPProblem: Error, Sendable {
 }
 
 extension HTTPProblem {
-    static func notFound(_ what: String) -> HTTPProblem { HTTPProblem(.notFound, "notFound", what) }
+    static func notFound(_ detail: String) -> HTTPProblem { HTTPProblem(.notFound, "notFound", detail) }
 }
 
 extension Fields {
