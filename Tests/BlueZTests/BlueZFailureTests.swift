@@ -178,7 +178,7 @@ import Testing
         await close(link)
     }
 
-    @Test func `a locked file marks a connection of another process`() throws {
+    @Test func `a gateway does not end a connection that another running process holds`() throws {
         var (one, other) = (HeldConnections(folder: folder.path), HeldConnections(folder: folder.path))
         #expect(!one.isHeldByThisUser("A"))
         one.hold("A")

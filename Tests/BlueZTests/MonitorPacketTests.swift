@@ -86,7 +86,7 @@ import Testing
         "", "hci0", "A4:C1:38:01:02", "A4:C1:38:01:02:03/public", "A4:C1:38:01:02:03/", "/random",
         "A4:C1:38:01:02:03/random/x",
     ])
-    func `a text that is no address is rejected`(_ text: String) {
+    func `a text that is not an address is rejected`(_ text: String) {
         #expect { try L2CAPDialer(text) } throws: {
             ($0 as? LinkError)?.code == .notFound && "\($0)".contains("A4:C1:38:00:00:01")
         }

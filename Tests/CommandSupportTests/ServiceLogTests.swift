@@ -31,7 +31,7 @@ import Testing
         #expect(Self.handler(.journal, hasTime: true).text(.notice, "It works.", []) == "<5>It works.")
     }
 
-    @Test(arguments: LogFormat.allCases) func `an event is one line with any content`(format: LogFormat) throws {
+    @Test(arguments: LogFormat.allCases) func `an event with any content is one line`(format: LogFormat) throws {
         let lines = try Self.lines(format) { log in
             log.warning("A bottle\n<0>called \u{1B}[2J\u{85}\u{202E} answers.", metadata: ["bottle": "x\ny\" z"])
             log.debug("Nobody asked.")

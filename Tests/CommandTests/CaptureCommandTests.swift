@@ -69,7 +69,7 @@ import Testing
         #expect(result.error.contains("was replaced"), "\(result.error)")
     }
 
-    @Test func `--follow ends with its reader and requires one file`() async throws {
+    @Test func `--follow ends when its reader is gone, and requires one file`() async throws {
         let folder = try TemporaryFolder()
         let shell = try #require(Program(system: "sh"))
         let path = folder.file("a.btsnoop")

@@ -323,7 +323,7 @@ import TrackerCore
     }
 
     /// `| head`, and a pipe without a reader.
-    @Test func `export --follow ends with its reader, and a stalled reader does not lock the store`() async throws {
+    @Test func `export --follow ends without its reader, and a stalled reader does not lock the store`() async throws {
         let rows = (0..<3000).map {
             """
             2026-06-\(10 + $0 / 600) 12:\(String(format: "%02d:%02d", $0 % 600 / 60, $0 % 60)) \

@@ -85,7 +85,7 @@ import Testing
 
     /// The exposure level is from 0 to 10. systemd rates values below 2 as OK.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
-    func `systemd-analyze security has a low exposure`(_ unit: String) async throws {
+    func `systemd-analyze security reports a low exposure`(_ unit: String) async throws {
         let tool = try #require(
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try TemporaryFolder()

@@ -120,7 +120,7 @@ import TrackerCore
 
     /// Before the first poll of the own bottle a name on the air can belong to another person's bottle.
     @Test(arguments: [false, true])
-    func `a name selects no bottle before the adopted bottle was connected`(_ hasRadio: Bool) throws {
+    func `a name selects no bottle until the adopted bottle has been connected`(_ hasRadio: Bool) throws {
         var peer = ScriptedBottle(records: drinks(3))
         if hasRadio { peer.advertisement = advertisement() }
         func poll(_ bottle: String, own: [AdoptedBottle]) throws -> (

@@ -68,7 +68,7 @@ import TrackerCore
         #expect(!last.report.isConnected && last.rig.held == nil && last.rig.requests.last == .disconnect)
     }
 
-    @Test func `the release job only disconnects`() throws {
+    @Test func `a job that releases the bottle only disconnects`() throws {
         let first = try polled(keeping, bottle())
         let disconnect = options { $0.job = .disconnect }
         #expect(try polled(disconnect, first.rig.peer, held: first.rig.held).rig.requests == [.disconnect])

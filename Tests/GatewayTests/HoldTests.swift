@@ -189,7 +189,7 @@ private struct Shelf {
         #expect(shelf.polls(of: two, from: 140).count <= 1, "\(shelf.polls)")
     }
 
-    @Test func `the hold setting always keeps the connection without viewers, but not at night`() {
+    @Test func `the hold setting 'always' keeps the connection without viewers, but not at night`() {
         var shelf = Shelf()
         shelf.isAlways = true
         shelf.sips = [120]
@@ -201,7 +201,7 @@ private struct Shelf {
         #expect(!shelf.scheduler.isKeepingConnection)
     }
 
-    @Test func `the hold setting never keeps no connection, even with a viewer`() {
+    @Test func `the hold setting 'never' releases the connection even with a viewer`() {
         for (hold, isKept) in [(ConnectionHold.never, false), (.watching, true)] {
             let request = HoldRequest(hold, viewers: at(100), interval: .every(seconds: 600), now: at(0))
             #expect((request != nil) == isKept)

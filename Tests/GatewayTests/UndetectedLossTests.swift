@@ -144,7 +144,7 @@ import TrackerCore
         #expect(report.duration > .seconds(30) && report.duration < .seconds(120))
     }
 
-    @Test func `a poll ends when the log arrives for too long, and stores the received records`() throws {
+    @Test func `a poll that receives log data for too long ends and stores the received records`() throws {
         var bottle = ScriptedBottle(records: drinks(250))
         (bottle.recordsPerFrame, bottle.spacing) = (8, .milliseconds(1250))
         let (rig, report) = try polled(bottle, options: options { $0.limits.nextFrameWithoutRadio = .seconds(2) })

@@ -151,7 +151,7 @@ import TrackerCore
         }
     }
 
-    @Test func `widget page logs once when its button is pressed twice`() async throws {
+    @Test func `the widget page logs once when its button is pressed twice`() async throws {
         let client = try await CheckedDay().serve()
         var headers = client.server.page
         headers["Content-Type"] = "application/x-www-form-urlencoded"

@@ -491,7 +491,7 @@ import TrackerSupport
         await rig.stop()
     }
 
-    @Test(arguments: [true, false]) func `retained topics are deleted if the settings name no broker, not at a stop`(
+    @Test(arguments: [true, false]) func `retained topics are deleted without a broker setting, but not at a stop`(
         isOff: Bool
     ) async throws {
         let (broker, rig, ear) = try await PublisherRig.connected(listen: "h/#", bottles: ["A4:C1:38:01:02:03"])

@@ -179,7 +179,7 @@ import TrackerSupport
     }
 
     @Test(arguments: ["wrong version number", "unexpected eof while reading"])
-    func `an error of a port without TLS does not name the CA file`(_ reason: String) throws {
+    func `the error for a port without TLS does not mention the CA file`(_ reason: String) throws {
         let text = MQTTAdvice.message(MQTTFailure(.tls, reason), try plan([("mqtt.url", "mqtts://h:1883")]))
         #expect(text.contains("might not use TLS") && !text.contains("caFile"), "\(text)")
     }

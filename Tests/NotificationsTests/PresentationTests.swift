@@ -116,7 +116,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test func `an error of a lost server does not affect the next`() async throws {
+    @Test func `an error of a stopped server does not affect the next server`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, answersQuery: { false })
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         let desktop = await fixture.desktop()

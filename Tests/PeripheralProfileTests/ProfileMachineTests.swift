@@ -127,7 +127,7 @@ import Testing
 
     /// bluetoothd 5.66 does not distinguish notifications from indications if a characteristic supports both.
     @Test(arguments: [true, false], [ProfileMachine.Mode.once, .strict])
-    func `a recorded write matches on a link that reports no kind of write`(
+    func `a recorded write matches on a link that does not report the kind of write`(
         distinguishesWrites: Bool, mode: ProfileMachine.Mode
     ) {
         var machine = ProfileMachine(

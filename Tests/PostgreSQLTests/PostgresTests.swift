@@ -137,7 +137,7 @@ import TrackerSupport
         #expect(try await database.value("SELECT count(*) FROM waterh.today") == "2")
     }
 
-    @Test func `a day outside the known months moves into its month when the month is created`() async throws {
+    @Test func `rows move into the partition of their month when it is created`() async throws {
         _ = try rig.tracker.logDrink(.ml(300), at: Instant(milliseconds: 1_204_372_800_000))
         try rig.drink(2)
         try await rig.publisher.send()
@@ -360,13 +360,13 @@ import TrackerSupport
         ("postgresql://h/d?user=admin&password=secret&sslmode=require", "postgresql://anna:pw@h/d?sslmode=require"),
         ("postgres://admin:secret@h:5433/d", "postgres://anna:pw@h:5433/d"),
         ("postgresql:///d?host=/run/p&ssl%6Bey=/root/key", "postgresql://anna:pw@/d?host=/run/p"),
-    ]) func `an address for another role has no credentials of the administrator`(address: String, expected: String)
+    ]) func `a URL for another role contains no administrator credentials`(address: String, expected: String)
         throws
     {
         #expect(try PostgresPlan(url: address).url(role: "anna", password: "pw") == expected)
     }
 
-    @Test func `address and password come from files`() throws {
+    @Test func `address and password are read from files`() throws {
         let folder = try TemporaryFolder()
         try Data("postgresql://anna@h/d\n".utf8).write(to: folder.url("url"))
         try Data("secret\n".utf8).write(to: folder.url("password"))

@@ -237,7 +237,7 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
     }
 
-    @Test func `a response to another request is not a discovery`() throws {
+    @Test func `a response to another request is not read as a discovery response`() throws {
         var talk = Conversation()
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x02, 0x28])  // includes, not characteristics
         talk.received([0x09, 0x07] + talk.characteristic(5, 0x10, 6, 0xFFE4))

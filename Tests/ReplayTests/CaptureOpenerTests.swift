@@ -242,7 +242,7 @@ import Testing
         #expect(opened.parts.map(\.packets) == [try Self.packets()])
     }
 
-    @Test func `an archive inside an archive is read, a deeper one is rejected`() async throws {
+    @Test func `an archive inside an archive is read, and a deeper one is rejected`() async throws {
         let inner = try await Self.packed(try Self.bytes(), "gzip")
         let one = try await Self.zip([("log.gz", inner)], stored: true)
         #expect(try Opened(one).parts.map(\.packets) == [try Self.packets()])

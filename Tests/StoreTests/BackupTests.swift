@@ -243,7 +243,7 @@ import TrackerSupport
 
     // MARK: - Data that a restore does not revert
 
-    @Test func `a restore does not revert deliveries, revocations and numbers`() throws {
+    @Test func `a restore does not revert deliveries, revocations and drink numbers`() throws {
         let first = try store.logDrink(ml: 100, now)
         _ = try store.addToken("secret", label: "phone", now)
         let backup = scratch.file("backup")

@@ -66,7 +66,7 @@ import TrackerCore
         #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
     }
 
-    @Test func `a sip whose decoding changes gets a position within its batch`() throws {
+    @Test func `a changed decoding is reported in the order of its batch`() throws {
         _ = try store.append([entry(second: 1)])
         let seen = try store.lastDrinkPosition()
         var moved = entry(second: 1)

@@ -108,7 +108,7 @@ import TrackerCore
     }
 
     @Test(arguments: Kind.allCases)
-    func `an untrusted clock changes no reason and receipt of a waiting record`(_ kind: Kind) throws {
+    func `an untrusted clock changes neither reason nor receipt time of a quarantined record`(_ kind: Kind) throws {
         let journal = try kind.make()
         let rejected = read(verdict: .quarantined(reason: JournalQuarantine.rejectedByDialect))
         var untrusted = read(as: strict, verdict: .quarantined(reason: JournalQuarantine.hostClock))
@@ -257,7 +257,7 @@ import TrackerCore
             ])
     }
 
-    @Test(arguments: Kind.allCases) func `the answer of a bottle adopts it, not its records`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `a bottle is adopted by its response, not its records`(_ kind: Kind) throws {
         let journal = try kind.make()
         func ownedBottles() throws -> [Set<String>] {
             if let store = onDisk(journal) { return try store.bottles().filter(\.isOwn).map { Set($0.names) } }

@@ -129,7 +129,7 @@ import TrackerCore
         #expect(try store.publisherErrors().isEmpty)
     }
 
-    @Test func `an error of a notification channel belongs to its settings`() throws {
+    @Test func `an error of a notification channel starts again when its settings change`() throws {
         func errors() throws -> [PublisherError] { try store.publisherErrors() }
         try store.recordProblem("away", of: "ntfy", with: "a", at: now)
         let version = try store.dataVersion()

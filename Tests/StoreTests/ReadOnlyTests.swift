@@ -102,7 +102,7 @@ import TrackerCore
         for suffix in ["", "-wal", "-shm"] { #expect(mode(path + suffix) == 0o600, "\(suffix)") }
     }
 
-    @Test func `permissions of a store are restricted, those of its directory are not`() throws {
+    @Test func `permissions of a store are restricted, but not those of its directory`() throws {
         do { _ = try TrackerStore(path: scratch.store).append([entry()]) }
         let writer = try TrackerStore(path: scratch.store)
         _ = try writer.append([entry(ml: 99)])

@@ -181,7 +181,7 @@ import TrackerCore
     }
 
     @Test
-    func `X1: a derived water is excluded, not edited`() throws {
+    func `X1: a derived water can be excluded but not edited`() throws {
         _ = try store.startSession(at("21:00"))
         // Two waters.
         _ = try store.append([bottleSip("21:12", 500)])

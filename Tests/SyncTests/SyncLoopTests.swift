@@ -94,7 +94,7 @@ import TrackerSupport
         #expect(zip(rig.events, rig.events.dropFirst()).allSatisfy { $0 != $1 }, "the same twice: \(rig.events)")
     }
 
-    @Test func `a message has the number of rejected rows`() async throws {
+    @Test func `a message contains the number of rejected rows`() async throws {
         let rig = try Rig()
         rig.state.withLock { $0.answer.merged.rejected = 3 }
         await rig.run(ticks: 2)

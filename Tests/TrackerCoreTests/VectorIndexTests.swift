@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test(arguments: try tables.flatMap(\.self)) func `the vectors hold`(_ vector: Vector) throws { try vector.check() }
+    @Test(arguments: try tables.flatMap(\.self)) func `all vectors pass`(_ vector: Vector) throws { try vector.check() }
 
     /// The lines of a page of the specification.
     static func lines(_ page: String) throws -> [String] {

@@ -242,7 +242,7 @@ import TrackerService
     }
 
     /// An export of version 0.9 has no record bytes: the drink keeps its key.
-    @Test func `a record can be dated when an older export has brought its drink`() throws {
+    @Test func `a record can be dated when an older export contained its drink`() throws {
         _ = try fixture.store.append([try record("08:10:42", 300, isDated: false)])
         _ = try fixture.tracker().dateRecord("r1", at: fixture.tracker().moment("08:10"))
         let key = try #require(try fixture.store.allDrinks().first?.key)

@@ -73,7 +73,7 @@ import TrackerSupport
         #expect(screen.kinds == [.goal])
     }
 
-    @Test func `the desktop shows nothing while desktop notifications are off, and not afterwards`() async throws {
+    @Test func `notifications that were due while the desktop was off are never shown on it`() async throws {
         let late = { (wall: String) in BufferedSink(screen, tracker: { [fixture] in try fixture.tracker(wall) }) }
         let phone = MemorySink("phone")
         _ = try fixture.tracker("11:00").set([("notify.desktop", "false")])

@@ -218,7 +218,7 @@ import Emulator
         #expect(bench.read() == .value(hex("50 54 00 00")))
     }
 
-    @Test func `draft packets are notified after a subscription`() throws {
+    @Test func `draft packets are sent as notifications after a subscription`() throws {
         var bench = try bench(10).connected()
         let values = bench.write([0x01], withResponse: true)
         #expect(values.map(\.count) == [110, 32, 4])
@@ -236,7 +236,7 @@ import Emulator
     }
 
     @Test(arguments: [(1, false), (3, true), (4, true)] as [(UInt8, Bool)])
-    func `a retail bottle sends its log after 03 or 04, not after 01`(_ byte: UInt8, _ isTaken: Bool) throws {
+    func `a retail bottle sends its log after 03 or 04, but not after 01`(_ byte: UInt8, _ isTaken: Bool) throws {
         var bench = try Bench().connected(sips: [1])
         let values = bench.write([byte])
         #expect(
