@@ -18,7 +18,7 @@ package struct DBusCall: Sendable {
         self.arguments = arguments
     }
 
-    /// A call of the bus itself.
+    /// A method call to the message bus.
     package static func bus(_ member: String, _ arguments: [DBusValue] = []) -> DBusCall {
         DBusCall("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, arguments)
     }

@@ -56,7 +56,7 @@ package struct RegistrationCode: Hashable, Sendable, RawRepresentable {
     package static let register = Self(rawValue: 0x01)
     /// From the bottle: the user must press the button.
     package static let pressButton = Self(rawValue: 0x02)
-    /// From the bottle: the user has confirmed.
+    /// From the bottle: the user has pressed the button.
     package static let confirmed = Self(rawValue: 0x03)
     /// From the bottle: the registration failed.
     package static let failed = Self(rawValue: 0x04)

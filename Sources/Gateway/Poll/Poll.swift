@@ -69,7 +69,7 @@ package struct Poll: Sendable {
     var unverified: [DrinkRecord] = []
     var unreadableCount = 0
     var notificationCount = 0
-    /// The time of the last log bytes, and the time in which log bytes arrived: in this reading, and in this poll.
+    /// The time of the last log bytes, and the duration of the arrival of log bytes in this reading and in this poll.
     var arrival: (last: MonotonicInstant?, inReading: Duration, total: Duration) = (nil, .zero, .zero)
 
     /// - Parameters:

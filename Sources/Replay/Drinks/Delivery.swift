@@ -8,9 +8,9 @@ package struct Delivery {
     package let record: DrinkRecord
     /// The year of the drink: from the record, or in the strict dialect the latest year that the packet's time allows.
     package let year: Int
-    /// The number of the capture record with its last byte.
+    /// The number of the capture record that contains the last byte of the drink record.
     package let frame: Int
-    /// The time of that capture record since 1970.
+    /// The time of the capture record `frame` since 1970.
     package let time: Duration?
     /// Whether the same drink was delivered before, in this capture or an earlier one.
     package let isDuplicate: Bool
@@ -52,10 +52,10 @@ extension DrinkReader {
     package struct Options {
         /// The dialect, which determines the meaning of byte 0 of a record.
         package var dialect = RecordDialect.calendar
-        /// Whether to deliver also duplicates and bookkeeping entries.
+        /// Whether to deliver duplicates and bookkeeping entries too.
         package var isRaw = false
         package var handles = HandleOptions()
-        /// Selects drinks in these PDUs only; its device is the bottle.
+        /// Selects the PDUs whose drinks are delivered. The device of the filter is the bottle.
         package var filter = TrafficFilter()
         /// The model, if the capture does not show it.
         package var model: BottleModel?

@@ -208,12 +208,12 @@ enum NotificationTable {
             Int64(try Counter.value(lastDeleted, db)))
     }
 
-    /// The name of the counter for the position of the last deleted notification.
+    /// The name in the table `counter` for the position of the last deleted notification.
     static let lastDeleted = "notification.forgotten"
 
-    /// The name of the counter for the time when the user last read the notifications.
+    /// The name in the table `counter` for the time when the user last read the notifications.
     static let lastReadTime = "notification.opened"
-    /// The name of the counter for the newest position at `lastReadTime`, which a wrong clock does not affect.
+    /// The name in the table `counter` for the newest position at that time. A wrong clock does not affect it.
     static let lastReadPosition = "notification.openedThrough"
 
     /// The number of unread notifications in a period, without those that were printed on a terminal.

@@ -64,7 +64,7 @@ extension TrackerStore {
 
 /// A private file with all drinks.
 private struct HealthFile {
-    /// The counters of the files: the last change of drinks in them, and their sizes.
+    /// The names in the table `counter` for the last change of drinks in the files, and for their sizes.
     static let counters = ["health.place", "health.xmlBytes", "health.csvSize"]
 
     let format: HealthFiles.Format

@@ -256,7 +256,7 @@ struct JournalWriter {
         }
     }
 
-    // MARK: - Entries of another journal
+    // MARK: - Entries of another store
 
     /// Adds an entry from another store. An entry that this store already has keeps its dialect and amount.
     mutating func importEntry(_ wire: WireEntry) throws -> JournalOutcome {

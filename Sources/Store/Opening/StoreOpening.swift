@@ -20,7 +20,7 @@ enum StoreOpening {
             try retryingWhileBusy {
                 let database = try DatabasePool(
                     path: file.name, configuration: writable(path: path, beforeStatement: beforeStatement))
-                // `DatabasePool` sets `synchronous` to NORMAL.
+                // `DatabasePool` sets `synchronous` to NORMAL, which does not sync each commit.
                 try database.writeWithoutTransaction(syncEachCommit)
                 let removed = try Schema.createOrConvert(database, path: path) {
                     try StoreCopy.write(file.name, to: StoreCopy.beforeConversion(of: path))

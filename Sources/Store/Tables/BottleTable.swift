@@ -3,7 +3,7 @@ import TrackerCore
 
 /// Access to the tables `bottle` and `bottle_name`.
 enum BottleTable {
-    /// The name of the counter of the last receipt by a trusted clock (milliseconds since 1970-01-01 UTC).
+    /// The name in the table `counter` for the last receipt by a trusted clock (milliseconds since 1970-01-01 UTC).
     static let newestReceipt = "journal.newestReceipt"
 
     /// The row id of the bottle with this identity; adds an unknown one.

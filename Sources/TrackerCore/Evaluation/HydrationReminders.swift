@@ -1,4 +1,4 @@
-/// The hydration reminders of one moment (tracker spec B4, B5, X2). One engine replaces the three of the original
+/// The hydration reminders at one moment (tracker spec B4, B5, X2). One engine replaces the three of the original
 /// requirements, with one id, one daily limit, one pair of quiet hours and one goal notification.
 struct HydrationReminders {
     let now: Instant

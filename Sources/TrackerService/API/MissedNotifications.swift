@@ -5,14 +5,14 @@ package import TrackerCore
 package struct CatchUpRule: Sendable {
     package enum Action: Hashable, Sendable {
         case deliver
-        /// The channel has delivered it.
+        /// The channel has already delivered the notification.
         case delivered
-        /// The channel must never deliver it.
+        /// The channel must never deliver the notification.
         case hide
         case skip(MissedReason)
     }
 
-    /// Whether to skip those that no longer apply, or that a later one of their kind replaced (tracker spec C).
+    /// Whether to skip notifications that no longer apply, or that a later one of their kind replaced (tracker spec C).
     let skipsOutdated: Bool
     /// The age in seconds from which notifications are hidden.
     let lifetime: Double

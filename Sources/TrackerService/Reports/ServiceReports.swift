@@ -53,7 +53,7 @@ package struct ServiceClient: Sendable {
     package enum ViewerEvent: Sendable {
         /// A viewer starts to follow changes.
         case begins
-        /// That viewer has disconnected.
+        /// A viewer that followed changes has disconnected.
         case ends
         /// A viewer requests the data once.
         case once

@@ -289,6 +289,6 @@ package struct PhoneDrink: Hashable, Sendable, Encodable {
 }
 
 package struct PhoneReceipt: Hashable, Sendable, Encodable {
-    /// The number of drinks that the phone reported as written for the first time.
+    /// The number of drinks that the phone confirmed for the first time.
     package let noted: Int
 }
