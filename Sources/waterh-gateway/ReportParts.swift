@@ -54,7 +54,7 @@ enum ReportParts {
 
     static func settings(_ file: Configuration, _ store: TrackerStore?) -> String {
         var lines = [
-            "waterh.toml: \(file == Configuration() ? "none, or empty" : file.isHidden ? "not readable" : "")"
+            "waterh.toml: \(file == Configuration() ? "none, or empty" : file.isUnreadable ? "not readable" : "")"
         ]
         let kinds: [(String, String?)] = [
             ("link", file.link.map { String($0.prefix { $0 != ":" }) }), ("bottle", file.bottle.map { _ in "(set)" }),

@@ -42,7 +42,7 @@ package struct Configuration: Equatable, Sendable {
     /// The address of this service for phones.
     package var publicURL: String?
     /// Whether the file exists and this user cannot read it.
-    package private(set) var isHidden = false
+    package private(set) var isUnreadable = false
 
     package static let keys = [
         "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "trust-clock", "allow-power-cycle", "listen",
@@ -58,7 +58,7 @@ package struct Configuration: Equatable, Sendable {
     private static let limitBytes = 1 << 20
 
     /// Reads the given file, else the file at the default path if it exists. An unreadable file at the default path
-    /// belongs to a service: the defaults apply, and `isHidden` is set.
+    /// belongs to a service: the defaults apply, and `isUnreadable` is set.
     package static func load(_ path: String?) throws -> Configuration {
         let file = path ?? Paths.configuration
         var status = stat()
@@ -71,9 +71,9 @@ package struct Configuration: Equatable, Sendable {
             return Configuration()
         }
         guard path != nil || Paths.instance != nil || access(file, R_OK) == 0 else {
-            var hidden = Configuration()
-            hidden.isHidden = true
-            return hidden
+            var defaults = Configuration()
+            defaults.isUnreadable = true
+            return defaults
         }
         let bytes: Data
         do {

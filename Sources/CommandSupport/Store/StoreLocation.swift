@@ -46,7 +46,7 @@ package struct StoreLocation: Equatable, Sendable {
             return location(own, .own, serviceStore: hasService && service != own ? service : nil)
         }
         if hasService { return location(service, .service) }
-        guard !configuration.isHidden || !hasSystemService else {
+        guard !configuration.isUnreadable || !hasSystemService else {
             throw CommandFailure(
                 .failed, "cannot read the configuration \(Paths.configuration): it belongs to a service",
                 advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh)."
