@@ -83,7 +83,7 @@ actor PostgresConnection {
         return String(cString: quoted)
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     /// Sends, and waits for all results. After an error of the connection or a time limit it is closed.
     private func execute(_ limit: Duration, _ send: (OpaquePointer) -> Int32) throws -> [[String?]] {

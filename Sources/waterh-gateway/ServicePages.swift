@@ -80,7 +80,7 @@ struct ServicePages: Sendable {
         return found
     }
 
-    // MARK: - One address
+    // MARK: - Serving one address
 
     private func serve(
         _ endpoint: HTTPServer.Endpoint, _ server: HTTPServer, ready: @escaping @Sendable (String) async -> Void

@@ -205,7 +205,7 @@ package struct Poll: Sendable {
         }
     }
 
-    // MARK: - Ends
+    // MARK: - End of the poll
 
     private mutating func timeLimitReached() throws {
         if connections == 0, let failure = timeoutFailure() { return try stop(failure) }

@@ -75,7 +75,7 @@ package actor NotificationSender: NotificationSink {
     /// Checks the queue and the settings at once.
     package func checkNow() { pause.end() }
 
-    // MARK: - As a sink
+    // MARK: - NotificationSink
 
     package nonisolated func canShow() async -> Bool { (try? currentTarget()) != nil }
 

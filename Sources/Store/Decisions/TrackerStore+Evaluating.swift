@@ -123,7 +123,7 @@ extension TrackerStore {
         }
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     /// Evaluates, and saves the changes that need no acceptance.
     private func evaluate(_ context: WriteContext, canNotify: Bool, _ db: Database) throws -> Evaluation {

@@ -87,7 +87,7 @@ extension TrackerStore {
         }
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     private func markDeleted(_ drinks: [StoredDrink], _ context: WriteContext, _ db: Database) throws {
         for drink in drinks {

@@ -167,7 +167,7 @@ extension TrackerStore {
     /// The condition for topics at the present address of a publisher.
     static let isCurrent = "(address, id) IN (SELECT coalesce(address, ''), id FROM publisher WHERE name = :publisher)"
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     private static func publisher(_ name: String, _ db: Database) throws -> Publisher? {
         try db.first("SELECT * FROM publisher WHERE name = ? AND isOpen", [name])

@@ -105,7 +105,7 @@ extension TrackerStore {
         try read { db in try LogTable.find(name, db) != nil || derivedSession(of: name, db) != nil }
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     /// Queues a changed entry for the server, and updates the drink of the day and the session's summary.
     func propagateChange(_ id: String, _ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {

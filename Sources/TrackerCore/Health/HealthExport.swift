@@ -98,7 +98,7 @@ package struct HealthExport {
         return String(decoding: bytes, as: UTF8.self) + export.end
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     /// XML 1.0 allows no other control characters and no noncharacters, not even as numeric references.
     private static func isInXML(_ scalar: Unicode.Scalar) -> Bool {
