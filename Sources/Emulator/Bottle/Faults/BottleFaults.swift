@@ -42,7 +42,7 @@ package enum BottleFault: String, CaseIterable, Sendable {
         case .split: (1...512, 20, "all data is sent in pieces of at most N bytes")
         case .shuffle: (nil, 1, "log entries are sent in random order, as over parallel ATT bearers")
         case .restart: (percent, 50, "N percent of the log transfers restart in the middle")
-        case .interleave: (percent, 30, "N percent of the log's notifications follow a report")
+        case .interleave: (percent, 30, "a report is sent before N percent of the log's notifications")
         case .length: (percent, 10, "N percent of the frames have a wrong length field")
         case .entry: (percent, 10, "N percent of the log's entries have a wrong size byte")
         case .lie: (percent, 50, "N percent of the log responses contradict the stored log")
