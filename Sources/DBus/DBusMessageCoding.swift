@@ -145,14 +145,14 @@ extension DBusMessageCoding {
             }
         case .array(let element, let values):
             guard values.allSatisfy({ $0.type == element }) else {
-                throw unsendable("an array of '\(element)' holds another type")
+                throw unsendable("an array of '\(element)' contains a value of another type")
             }
             try container("a", element, &iterator) { (inside) throws(DBusFailure) in
                 for value in values { try append(value, &inside, depth: depth + 1) }
             }
         case .dictionary(let key, let element, let entries):
             guard entries.allSatisfy({ $0.key.type == key && $0.value.type == element }) else {
-                throw unsendable("a dictionary '\(value.type)' holds another type")
+                throw unsendable("a dictionary '\(value.type)' contains an entry of another type")
             }
             try container("a", "{\(key)\(element)}", &iterator) { (inside) throws(DBusFailure) in
                 for entry in entries {
