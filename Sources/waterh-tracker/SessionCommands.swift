@@ -272,10 +272,10 @@ struct PresetCommand: ParsableCommand {
         @Option(help: "New name (1–64 characters)") var name: String?
         @Option(help: "Type of drink") var type: DrinkType?
         @Option(
-            help: "Size in fluid ounces, or with a unit, or none",
+            help: "Size in fluid ounces or with a unit; 'none' removes it",
             transform: { try $0 == "none" ? .unset : .number(OunceText.value($0)) })
         var oz: Amount?
-        @Option(help: "Alcohol by volume in percent, or none") var abv: Amount?
+        @Option(help: "Alcohol by volume in percent; 'none' removes it") var abv: Amount?
         @Option(help: "Standard drinks (0.1–10)") var estimate: Double?
 
         func run(_ context: CommandContext) throws {
