@@ -109,8 +109,8 @@ struct GATTFaultInjector: Sendable {
         }
     }
 
-    /// Passes a response or value to the central: at once, later, twice or never. With `isSent`, the base link reports
-    /// `notified`.
+    /// Passes a response or value to the central: at once, later, twice or never. Unless `isSent` is true, the caller
+    /// must report `notified`.
     private mutating func send(
         _ request: PeripheralRequest, _ opcode: ATTOpcode, to id: CentralID, _ connection: Int, at now: MonotonicInstant
     ) -> (effects: [Effect], isSent: Bool) {

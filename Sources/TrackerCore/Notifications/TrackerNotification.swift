@@ -13,8 +13,8 @@ package struct TrackerNotification: Hashable, Sendable, Codable {
     /// The session of a Waterline notification.
     package var sessionID: String?
     package var acceptance: Acceptance
-    /// The due time of the interval engine at the decision. With `reminders.engine` = `all`, one notification answers
-    /// all engines, so that others do not follow a minute later.
+    /// The due time of the interval reminder, which counts as sent when a channel accepts this notification. So with
+    /// `reminders.engine` = `all`, no second reminder follows a minute later.
     package var answeredAnchor: Instant?
     /// The grid point that the notification answers, if its kind has one.
     package var answeredSlot: Instant?
