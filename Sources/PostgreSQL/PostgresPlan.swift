@@ -64,7 +64,7 @@ package struct PostgresPlan: Hashable, Sendable, CustomStringConvertible {
         let defaults = [
             // The limit for each host in seconds, also for its response.
             ("connect_timeout", "5"),
-            // Several hosts: the one that accepts writes.
+            // If there are several hosts, select the one that accepts writes.
             ("target_session_attrs", "read-write"),
             // Detects a dead connection (milliseconds).
             ("tcp_user_timeout", "15000"),

@@ -41,8 +41,8 @@ package enum PostgresSchema {
         }
     }
 
-    /// Creates the role of a gateway, or gives an existing one a new password and lets another store write.
-    /// - Parameter person: `nil` keeps the person, which by default has the gateway's name.
+    /// Creates the role of a gateway. An existing role gets a new password, and the next store that connects owns it.
+    /// - Parameter person: the name of the person; `nil` keeps the old name, or uses that of the gateway.
     /// - Returns: the password.
     package static func addGateway(_ name: String, person: String?, _ plan: PostgresPlan) async throws -> String {
         try await addRole(name, memberOf: "waterh_gateway", plan) { connection in

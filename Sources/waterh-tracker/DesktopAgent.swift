@@ -97,8 +97,8 @@ actor DesktopAgent {
                 : "No notification server on the session bus: waiting for one.")
     }
 
-    /// Handles the service's stream until the service or the desktop's server has gone.
-    /// - Returns: whether there was a service.
+    /// Handles the service's events until the service or the notification server disconnects.
+    /// - Returns: whether the service responded.
     private func listen() async -> Bool {
         var agent: String?
         do {

@@ -21,7 +21,7 @@ struct AcknowledgementModel {
     private var sent = Weights()
     private var received = Weights()
 
-    /// - Parameter sawConnectionStart: whether all bits are zero and the central sends next.
+    /// - Parameter sawConnectionStart: whether the connection is new: all bits are zero and the central sends next.
     init(sawConnectionStart: Bool) {
         if sawConnectionStart { received[0] = 1 } else { received = Weights(repeating: 1 / 16) }
     }

@@ -16,10 +16,10 @@ struct EnhancedBearers {
         var needed = 0
     }
     private var channels: [Channel] = []
-    /// The request without a response.
+    /// The request whose response has not arrived yet.
     private var request: (id: UInt8, direction: TrafficDirection)?
 
-    /// Whether a signal on channel 5 opens such bearers.
+    /// Whether a signal on channel 5 opens Enhanced ATT bearers.
     static func opensBearers(_ signal: RawSpan) -> Bool {
         signal.byteCount >= 6 && signal.u8(0) == 0x17 && signal.u16(4) == eattPSM
     }

@@ -117,7 +117,7 @@ package struct StoreLocation: Equatable, Sendable {
                 """)
     }
 
-    /// The owner of the nearest visible file or directory.
+    /// The owner of the file, or of the nearest directory above it that this user can access.
     private static func owner(of path: String) -> String? {
         var ancestor = path
         var status = stat()

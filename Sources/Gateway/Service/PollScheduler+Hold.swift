@@ -5,15 +5,15 @@ package import TrackerCore
 package struct HoldRequest: Hashable, Sendable {
     /// The time until which the connection is kept. A later request can extend it.
     package var until: MonotonicInstant
-    /// Whether a client watches, so that drinks must appear at once.
+    /// Whether a client views the data, so that drinks must appear at once.
     package var isWatched: Bool
 }
 
 extension HoldRequest {
     /// The request that the setting `bottle.hold` causes at a time; `nil` if the connection is not kept.
     /// - Parameters:
-    ///   - viewers: the time until which clients watch; `nil` without clients.
-    ///   - interval: the poll interval. During a pause, the bottle is kept connected only while a client watches.
+    ///   - viewers: the time until which clients view the data; `nil` without clients.
+    ///   - interval: the poll interval. During a pause, only a client that views the data keeps the connection.
     package init?(_ hold: ConnectionHold, viewers: MonotonicInstant?, interval: PollSchedule?, now: MonotonicInstant) {
         if hold != .never, let viewers, viewers > now {
             self.init(until: viewers, isWatched: true)
@@ -35,9 +35,9 @@ package enum HoldTimes {
     package static let phonePause = Duration.seconds(30)
     /// The interval of readings after reports. It doubles after each report without a drink, up to `watchedInterval`.
     static let shortestReportInterval = Duration.milliseconds(500)
-    /// The read interval while a client watches a bottle that does not report its drinks.
+    /// The read interval while a client views the data of a bottle that does not report its drinks.
     static let watchedInterval = Duration.seconds(5)
-    /// The read interval if no client watches, or if the bottle reports its drinks.
+    /// The read interval if no client views the data, or if the bottle reports its drinks.
     static let usualInterval = Duration.seconds(60)
     /// The time for which each of several bottles on one adapter is kept connected.
     static let sharedConnection = Duration.seconds(30)

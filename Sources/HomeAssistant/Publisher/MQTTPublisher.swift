@@ -57,7 +57,7 @@ package actor MQTTPublisher {
     private(set) var unrecordedChanges: Set<DrinkChange> = []
     nonisolated let startTime = ContinuousClock.now
 
-    /// - Parameter notifications: delivers to the channel, and first those that it missed.
+    /// - Parameter notifications: delivers missed notifications to the channel before new ones.
     package init(_ dependencies: Dependencies, channel: MQTTChannel, notifications: BufferedSink) {
         (self.dependencies, self.channel, self.notifications) = (dependencies, channel, notifications)
         rejections = Rejections(log: dependencies.context.log)

@@ -29,7 +29,7 @@ package final class CaptureStatistics {
     package var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockStore.clocks }
     /// The number of PDUs with an earlier time than the previous one on the same adapter, as after a clock change.
     package private(set) var backwardSteps = 0
-    /// The largest of those steps, and its record.
+    /// The largest backward step, and its record.
     package private(set) var largestStep: (frame: Int, by: Duration)?
     /// The number of responses whose request is not in the capture.
     package private(set) var orphans = 0

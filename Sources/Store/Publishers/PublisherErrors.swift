@@ -7,7 +7,7 @@ package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
     /// The name: `mqtt`, `postgres`, `ntfy` or `webhook`.
     package var publisher: String
     package var message: String
-    /// The first failure by the host's clock at that time; `nil` if unknown.
+    /// The time of the first failure by the host's clock; `nil` if unknown.
     package var since: Instant?
     /// The number of waiting drinks (MQTT and PostgreSQL) or notifications (others).
     package var waiting = 0

@@ -31,7 +31,7 @@ package enum SpreadsheetCell {
         }
     }
 
-    /// Ignores leading apostrophes, each of which is then literal.
+    /// Whether the first character after any apostrophes begins a formula.
     private static func beginsFormula(_ text: some Collection<UInt8>) -> Bool {
         guard let first = text.first(where: { $0 != apostrophe }) else { return false }
         return "=+-@\t\r\n".utf8.contains(first)

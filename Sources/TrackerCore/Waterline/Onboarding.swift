@@ -36,7 +36,7 @@ extension Drink {
         return drink
     }
 
-    /// The key without the prefix of a drink of a session.
+    /// The key without `sessionKeys`, the prefix of the drinks of sessions.
     package static func keyWithoutSession(_ key: String) -> String {
         key.hasPrefix(sessionKeys) && key != sessionKeys ? String(key.dropFirst(sessionKeys.count)) : key
     }
