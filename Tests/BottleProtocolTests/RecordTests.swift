@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `any 13 bytes are kept by decoding`() {
+    @Test func `decoding keeps any 13 bytes`() {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in

@@ -70,7 +70,7 @@ import TrackerSupport
         #expect(try store.streak(today: days[3]) == 3 && store.streak(today: days[4]) == 0)
     }
 
-    @Test func `settings are stored, and rejected with the rule`() throws {
+    @Test func `valid settings are stored, and others are rejected with the rule`() throws {
         let context = try berlin(Instant(seconds: 1_780_000_000))
         try store.changeSettings([("schedule.wake", "06:30"), ("day.zone", "America/Nuuk")], context)
         let refusal = #expect(throws: SettingRefusal.self) {

@@ -46,7 +46,7 @@ import TrackerCore
 
     /// A publisher's name identifies a store elsewhere: a copy differs, a moved file is the same, and a file from
     /// another machine is undetermined.
-    @Test func `a copied store has another location than its original`() throws {
+    @Test func `a copied store does not have the location of its original`() throws {
         let folder = try TemporaryFolder()
         func home(_ name: String, machine: String = "m1\n") -> PublisherLocation {
             PublisherLocation(machineID: machine, path: folder.file(name))
