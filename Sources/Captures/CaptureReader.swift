@@ -29,7 +29,7 @@ package struct CaptureReader {
     /// - Throws: `CaptureError`, once, after everything before it was delivered; or the error of `body`.
     package mutating func read(_ window: RawSpan, isLast: Bool, _ body: PacketSink) throws -> Int {
         guard !hasFailed else { return window.byteCount }
-        guard var current = try parser ?? Self.sniff(window, isLast: isLast) else { return 0 }
+        guard var current = try parser ?? Self.detect(window, isLast: isLast) else { return 0 }
         parser = nil
         hasFailed = true
         do {
@@ -45,12 +45,12 @@ package struct CaptureReader {
 
     /// Finds the parser for the file's first bytes; `nil` if more bytes are needed. All formats get at most
     /// `longestRecord` bytes, so that a pipe gives the same result as a file.
-    private static func sniff(_ window: RawSpan, isLast: Bool) throws -> (any FormatParser)? {
+    private static func detect(_ window: RawSpan, isLast: Bool) throws -> (any FormatParser)? {
         let head = window.extracting(0..<min(window.byteCount, longestRecord))
         let canWait = !isLast && head.byteCount < longestRecord
         if let error = UnsupportedFile.error(head, isLast: !canWait) { throw error }
         for format in formats {
-            switch format.sniff(head, isLast: !canWait) {
+            switch format.detect(head, isLast: !canWait) {
             case .match: return format.init()
             case .noMatch: continue
             case .invalid(let error): throw error
@@ -65,14 +65,14 @@ package struct CaptureReader {
 /// The parser of one format: a state machine over a window of the file.
 protocol FormatParser: Sendable {
     /// Checks whether a file that begins with `head` has this format.
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection
     init()
     /// See `CaptureReader.read`. `info.offset` is the offset of the window in the file.
     mutating func read(_ window: RawSpan, isLast: Bool, info: inout CaptureFileInfo, _ body: PacketSink) throws -> Int
 }
 
 /// The result of checking a file's first bytes for one format; `undecided` if more bytes are needed.
-enum Sniff: Hashable {
+enum Detection: Hashable {
     case match
     case noMatch
     /// The file has this format, but is damaged or of an unsupported variant.

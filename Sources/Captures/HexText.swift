@@ -29,9 +29,9 @@ struct HexTextParser: LineParser {
     private var clock = DayClock()
     private var peer: BluetoothAddress?
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         if head.has("# waterh-bench hex text", at: head.textStart) { return .match }
-        return sniffLines(head, isLast: isLast) { line, _ in
+        return detectLines(head, isLast: isLast) { line, _ in
             var line = line
             guard let first = line.takeWord() else { return nil }
             if HeaderKey(first) != nil || event(first) != nil { return true }

@@ -13,7 +13,7 @@ extension CapturePacket {
         try body(packet, data.extracting(1..<data.byteCount))
     }
 
-    /// The adapter in 16 bits: the low byte of its interface's number above that of its own.
+    /// The adapter in 16 bits: the low byte of the interface number, then the low byte of the adapter number.
     package var shortAdapter: UInt16 { UInt16(truncatingIfNeeded: (adapter >> 16) << 8 | adapter) }
 
     /// Sets the packet type and direction from an opcode of the Linux monitor, whose data have no H4 type byte. Equal

@@ -91,9 +91,9 @@ struct MonitorTextParser: LineParser {
         }
     }
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         var isFirst = true
-        return sniffLines(head, isLast: isLast, maximumLines: 40) { line, _ in
+        return detectLines(head, isLast: isLast, maximumLines: 40) { line, _ in
             defer { isFirst = false }
             let text = withoutColours(line)
             if text.utf8.count < 200, text.contains("Bluetooth monitor ver ") { return true }
@@ -105,7 +105,7 @@ struct MonitorTextParser: LineParser {
             // Hex text and nRF Connect logs can have a line that looks like btmon's.
             let others =
                 isFirst
-                ? [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)] : []
+                ? [HexTextParser.detect(head, isLast: isLast), NRFConnectParser.detect(head, isLast: isLast)] : []
             return others.contains(.match) ? false : nil
         }
     }

@@ -30,8 +30,8 @@ struct NRFConnectParser: LineParser {
     /// The value of the last I line, which its A line repeats.
     private var repeated: [UInt8]?
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        sniffLines(head, isLast: isLast) { line, _ in
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
+        detectLines(head, isLast: isLast) { line, _ in
             var line = line
             line.skipQuotes()
             return line.hasPrefix("nRF Connect") || line.hasPrefix("nRF Toolbox")
@@ -223,9 +223,9 @@ struct NRFConnectParser: LineParser {
 struct EmbeddedLogParser: FormatParser {
     private var log = NRFConnectParser()
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         var values = 0
-        return NRFConnectParser.sniffLines(head, isLast: isLast) { line, _ in
+        return NRFConnectParser.detectLines(head, isLast: isLast) { line, _ in
             if NRFConnectParser.HeaderLine(line) != nil { return true }
             if let entry = NRFConnectParser.Entry(line), entry.hasValue { values += 1 }
             return values == 2 ? true : nil

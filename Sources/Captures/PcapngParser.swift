@@ -34,7 +34,7 @@ struct PcapngParser: FormatParser {
         var adapter: UInt32?
     }
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         guard head.byteCount >= 4 else { return isLast ? .noMatch : .undecided }
         guard head.u32(0, bigEndian: true) == sectionHeader else { return .noMatch }
         guard head.byteCount >= 12 else {

@@ -35,7 +35,7 @@ extension RecordParser {
     }
 
     /// The result for a file that is shorter than the file header; `nil` if the header is complete.
-    static func headerSniff(_ head: RawSpan, isLast: Bool) -> Sniff? {
+    static func headerDetection(_ head: RawSpan, isLast: Bool) -> Detection? {
         if head.byteCount >= headerLength { return nil }
         return isLast
             ? .invalid(.truncated(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
@@ -64,10 +64,10 @@ struct BtsnoopParser: RecordParser {
     static let recordHeaderLength = 24
     private var linkType = LinkType.h4
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         guard head.byteCount >= 8 else { return isLast ? .noMatch : .undecided }
         guard head.has("btsnoop\0", at: 0) else { return .noMatch }
-        if let early = headerSniff(head, isLast: isLast) { return early }
+        if let early = headerDetection(head, isLast: isLast) { return early }
         let version = head.u32(8, bigEndian: true), datalink = head.u32(12, bigEndian: true)
         guard version == 1 else {
             return .invalid(
@@ -144,10 +144,10 @@ struct PcapParser: RecordParser {
     private var nanosecondsPerTick: Int64 = 1
     private var linkType = LinkType.h4
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         guard head.byteCount >= 4 else { return isLast ? .noMatch : .undecided }
         guard let isBigEndian = byteOrder(head) else { return .noMatch }
-        if let early = headerSniff(head, isLast: isLast) { return early }
+        if let early = headerDetection(head, isLast: isLast) { return early }
         let linkType = linkType(head, isBigEndian)
         return linkType.isReadInPcap ? .match : .invalid(.linkType(linkType, at: 20))
     }
@@ -198,7 +198,7 @@ struct PacketLoggerParser: RecordParser {
     static let recordHeaderLength = 13
     private var isBigEndian = true
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         guard head.byteCount >= recordHeaderLength else { return isLast ? .noMatch : .undecided }
         for isBigEndian in [true, false] {
             switch hasPlausibleRecords(head, isBigEndian: isBigEndian, isLast: isLast) {

@@ -67,9 +67,9 @@ extension LineParser {
     /// Checks the first lines of a file. `decide` gets each line that is not blank and returns `true` for this format,
     /// `false` for another, or `nil` to continue.
     /// - Parameter maximumLines: the number of lines after which the file does not have this format.
-    static func sniffLines(
+    static func detectLines(
         _ head: RawSpan, isLast: Bool, maximumLines: Int = .max, _ decide: (Text, _ isCompleteLine: Bool) -> Bool?
-    ) -> Sniff {
+    ) -> Detection {
         var at = head.textStart, count = 0
         while let (line, next, isComplete) = head.line(from: at, isLast: isLast) {
             // A text file has no zero bytes.

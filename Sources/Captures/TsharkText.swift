@@ -119,10 +119,10 @@ struct HexDumpParser: LineParser {
 
     private static func isType(_ text: Text) -> Bool { text.firstHexPair.map { (1...5).contains($0) } ?? false }
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         // The first lines can name the program. With -V, tshark prints more of them before the link type.
         var count = 0, hasDetails = false
-        return sniffLines(head, isLast: isLast) { line, isCompleteLine in
+        return detectLines(head, isLast: isLast) { line, isCompleteLine in
             switch Line(line) {
             case .first where isCompleteLine: return true
             case .offset(0, let dump) where isType(dump): return true
@@ -256,9 +256,9 @@ struct TsharkJSONParser: LineParser {
 
     private static let none = CapturePacket(number: 0, time: nil, direction: nil, content: .unknown)
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+    static func detect(_ head: RawSpan, isLast: Bool) -> Detection {
         var lines = 0
-        return sniffLines(head, isLast: isLast) { line, _ in
+        return detectLines(head, isLast: isLast) { line, _ in
             guard line.trimmed.hasPrefix(lines == 0 ? "[" : lines == 1 ? "{" : "\"_index\": ") else { return false }
             lines += 1
             return lines == 3 ? true : nil
