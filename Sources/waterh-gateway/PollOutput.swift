@@ -127,12 +127,12 @@ extension PollReport {
     func commandFailure(besideServiceOf store: String? = nil, advice: String? = nil) -> CommandFailure? {
         guard let failure else { return nil }
         let kinds: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
-        let mayBeTaken =
+        let mightBeInUse =
             kinds.contains(failure.kind)
             && store.map { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering } == true
         return CommandFailure(
             failure.exitStatus, "\(failure.headline): \(asSentence(failure.sentence))",
-            advice: mayBeTaken ? PollAdvice.besideService : advice ?? PollAdvice.about(failure))
+            advice: mightBeInUse ? PollAdvice.besideService : advice ?? PollAdvice.about(failure))
     }
 }
 

@@ -38,11 +38,11 @@ import Testing
     @Test(.enabled(if: geteuid() == 0)) func `the runtime directory identifies the system service`() throws {
         let folder = try TemporaryFolder()
         let socket = ServiceSocket(path: folder.file("s.sock"))
-        #expect(socket.mayBeService(0) && !socket.mayBeService(4242))
+        #expect(socket.mightBeService(0) && !socket.mightBeService(4242))
         chown(folder.path, 4242, 4242)
         for (mode, isTrusted) in [(0o750, true), (0o700, true), (0o770, false), (0o1777, false)] as [(mode_t, Bool)] {
             chmod(folder.path, mode)
-            #expect(socket.mayBeService(4242) == isTrusted && !socket.mayBeService(4243))
+            #expect(socket.mightBeService(4242) == isTrusted && !socket.mightBeService(4243))
         }
     }
 

@@ -142,7 +142,7 @@ package struct ServiceSocket: Sendable {
         guard let descriptor = try? UnixSocket(path: path, kind: .stream).connect(limit: limitSeconds) else {
             throw noService
         }
-        guard let peer = Self.peer(of: descriptor), mayBeService(peer) else {
+        guard let peer = Self.peer(of: descriptor), mightBeService(peer) else {
             close(descriptor)
             throw notTheService
         }
@@ -159,7 +159,7 @@ package struct ServiceSocket: Sendable {
     }
 
     /// Whether a service can run as this user: the caller's user, root, or the only user who can write the directory.
-    func mayBeService(_ user: uid_t) -> Bool {
+    func mightBeService(_ user: uid_t) -> Bool {
         if user == geteuid() || user == 0 { return true }
         var folder = stat()
         guard stat((path as NSString).deletingLastPathComponent, &folder) == 0 else { return false }

@@ -36,7 +36,7 @@ extension PollOptions {
 
     /// Whether an advertisement may come from an allowed bottle. A private address, or a bottle without a known
     /// address, can only be identified on a connection.
-    func mayBeOwn(_ advertisement: Advertisement) -> Bool {
+    func mightBeOwn(_ advertisement: Advertisement) -> Bool {
         guard let candidates else { return true }
         if let address = advertisement.address?.description,
             candidates.contains(where: { $0.identities.contains(address) })

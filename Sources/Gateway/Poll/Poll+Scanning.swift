@@ -47,7 +47,7 @@ extension Poll {
                 BottleSelector(text: $0).matches(address: advertisement.address, name: advertisement.name)
             } ?? BottleSelector.looksLikeBottle(advertisement)
         guard isSelected else { return false }
-        guard options.mayBeOwn(advertisement) else {
+        guard options.mightBeOwn(advertisement) else {
             if nearbyPeers.others.count < 16 { nearbyPeers.others[advertisement.peer] = advertisement }
             return false
         }

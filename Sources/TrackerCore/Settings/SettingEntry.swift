@@ -66,12 +66,12 @@ package struct SettingEntry: Sendable {
 
     func refusal(_ value: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
         // The part before the @ of an address can be a password. The whole address of a phone's server is secret.
-        let mayBeSecret =
+        let mightBeSecret =
             isSecret
             || (name.hasSuffix(".url")
                 && (value.contains("@") || ["ntfy.", "webhook."].contains(where: name.hasPrefix)))
         return SettingRefusal(
-            name: name, value: mayBeSecret ? "(hidden)" : value, rule: withUnits(rule, settings.amountUnits),
+            name: name, value: mightBeSecret ? "(hidden)" : value, rule: withUnits(rule, settings.amountUnits),
             currentValue: shown(settings).text)
     }
 }
