@@ -65,7 +65,7 @@ private struct Shelf {
                     report.new = fresh.count
                     seen += fresh.map { now - $0 }
                     sips.removeAll { fresh.contains($0) }
-                    _ = scheduler.handle(.pollOver(report), at: at(now))
+                    _ = scheduler.handle(.pollEnded(report), at: at(now))
                 }
             }
             let events = [

@@ -34,7 +34,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
         let look = plans([pollTarget(1)], .every(seconds: interval))
         #expect(polled(scheduler.handle(look, at: at(0))) == pollTarget(1).id)
         #expect(scheduler.nextDeadline == nil, "Nothing is due while it is polled.")
-        #expect(polled(scheduler.handle(.pollOver(PollReport()), at: at(20))) == nil)
+        #expect(polled(scheduler.handle(.pollEnded(PollReport()), at: at(20))) == nil)
         #expect(polled(scheduler.handle(look, at: at(20 + interval - 1))) == nil)
         #expect(scheduler.nextDeadline == at(20 + interval))
         #expect(polled(scheduler.handle(look, at: at(20 + interval))) == pollTarget(1).id)
@@ -43,7 +43,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
     @Test func `an idle bottle is polled when the drinking hours begin`() {
         var scheduler = PollScheduler()
         _ = scheduler.handle(plans([pollTarget(1)]), at: at(0))
-        _ = scheduler.handle(.pollOver(PollReport()), at: at(10))
+        _ = scheduler.handle(.pollEnded(PollReport()), at: at(10))
         #expect(polled(scheduler.handle(plans([pollTarget(1)], .paused(seconds: 3600)), at: at(100))) == nil)
         #expect(scheduler.nextDeadline == at(160), "the active hours are checked every minute")
         #expect(polled(scheduler.handle(plans([pollTarget(1)], .paused(seconds: 0)), at: at(3700))) == pollTarget(1).id)
@@ -55,7 +55,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
         let night = plans([pollTarget(1)], .paused(seconds: 3600))
         #expect(polled(scheduler.handle(night, at: at(0))) == pollTarget(1).id)
         #expect(
-            polled(scheduler.handle(.pollOver(PollReport()), at: at(10))) == nil
+            polled(scheduler.handle(.pollEnded(PollReport()), at: at(10))) == nil
                 && polled(scheduler.handle(night, at: at(70))) == nil)
     }
 
@@ -64,9 +64,9 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
         let look = plans([pollTarget(1)], .every(seconds: 600))
         _ = scheduler.handle(look, at: at(0))
         _ = scheduler.handle(.pollNow(nil), at: at(5))
-        _ = scheduler.handle(.pollOver(PollReport()), at: at(10))
+        _ = scheduler.handle(.pollEnded(PollReport()), at: at(10))
         #expect(polled(scheduler.handle(look, at: at(10))) == pollTarget(1).id)
-        _ = scheduler.handle(.pollOver(PollReport()), at: at(20))
+        _ = scheduler.handle(.pollEnded(PollReport()), at: at(20))
         #expect(polled(scheduler.handle(look, at: at(20))) == nil, "Once.")
         _ = scheduler.handle(.pollNow(pollTarget(1).id), at: at(30))
         #expect(scheduler.nextDeadline == at(30))
@@ -81,7 +81,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
         var report = PollReport()
         report.identity = pollTarget(1).id
         report.isAdopted = true
-        let messages = said(scheduler.handle(.pollOver(report), at: at(10)))
+        let messages = said(scheduler.handle(.pollEnded(report), at: at(10)))
         #expect(messages.contains { if case .adopted = $0 { true } else { false } })
         let own = PollTarget.all(selectedBottles: [], ownBottles: [AdoptedBottle(identities: [pollTarget(1).id])])
         #expect(polled(scheduler.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
@@ -94,7 +94,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
         _ = scheduler.handle(plans(alone), at: at(0))
         var report = PollReport(failure: PollFailure(.notOwned, "so."))
         report.identity = pollTarget(1).id
-        _ = scheduler.handle(.pollOver(report), at: at(10))
+        _ = scheduler.handle(.pollEnded(report), at: at(10))
         let both = PollTarget.all(
             selectedBottles: [],
             ownBottles: [pollTarget(1).id, pollTarget(2).id].map { AdoptedBottle(identities: [$0]) })
@@ -113,7 +113,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
             let start = Double(poll * 100)
             #expect(polled(scheduler.handle(look, at: at(start))) != nil)
             let report = PollReport(failure: kind.map { PollFailure($0, "so.") })
-            for word in said(scheduler.handle(.pollOver(report), at: at(start + 10))) {
+            for word in said(scheduler.handle(.pollEnded(report), at: at(start + 10))) {
                 switch word {
                 case .failed(_, let failure, let isNew): messages.append(isNew ? failure.kind.rawValue : "again")
                 case .respondsAgain: messages.append("answers")
@@ -129,7 +129,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
         let look = plans([pollTarget(1), pollTarget(2)])
         _ = scheduler.handle(look, at: at(0))
         _ = scheduler.handle(.stop, at: at(1))
-        _ = scheduler.handle(.pollOver(PollReport()), at: at(2))
+        _ = scheduler.handle(.pollEnded(PollReport()), at: at(2))
         #expect(polled(scheduler.handle(look, at: at(2))) == nil)
         #expect(scheduler.nextDeadline == nil)
     }
@@ -158,7 +158,7 @@ private func said(_ effects: [PollScheduler.Effect]) -> [ServiceMessage] {
                 _ = scheduler.handle(.pollNow(one.id), at: now)
                 poked.insert(one.id)
             }
-            let effects = polling != nil && pollEnds <= now ? scheduler.handle(.pollOver(PollReport()), at: now) : []
+            let effects = polling != nil && pollEnds <= now ? scheduler.handle(.pollEnded(PollReport()), at: now) : []
             #expect(polled(effects) == nil)
             if let done = polling, pollEnds <= now {
                 lastEnded[done] = now

@@ -18,13 +18,13 @@ package struct PollScheduler: Sendable {
         case bottleReported
         case connectionLost
         /// Reports the end of a poll. It starts no other poll.
-        case pollOver(PollReport)
-        case jobOver(PollReport)
+        case pollEnded(PollReport)
+        case jobEnded(PollReport)
         case stop
     }
 
     package enum Effect: Sendable {
-        /// Polls a bottle. If `keeps` is true, the connection is kept afterwards. The caller must send one `pollOver`;
+        /// Polls a bottle. If `keeps` is true, the connection is kept afterwards. The caller must send one `pollEnded`;
         /// no other poll starts before it.
         case poll(PollTarget, PollHistory, keeps: Bool)
         case disconnect
@@ -110,9 +110,9 @@ package struct PollScheduler: Sendable {
             if kept != nil || polling != nil { reportedAt = reportedAt ?? now }
         case .connectionLost:
             if polling == nil { loseConnection(now) }
-        case .jobOver(let report):
+        case .jobEnded(let report):
             if !report.isConnected { (kept, reportedAt) = (nil, nil) }
-        case .pollOver(let report):
+        case .pollEnded(let report):
             effects += finishPoll(report, now)
         case .stop:
             isStopped = true

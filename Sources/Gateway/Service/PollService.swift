@@ -105,7 +105,7 @@ package actor PollService {
             var job = jobs.removeFirst()
             job.options.keepsConnection = scheduler.isKeepingConnection
             let report = await dependencies.poll(job.options)
-            _ = scheduler.handle(.jobOver(report), at: clock.now())
+            _ = scheduler.handle(.jobEnded(report), at: clock.now())
             job.done.resume(returning: report)
         }
     }
@@ -161,7 +161,7 @@ package actor PollService {
             case .poll(let target, let history, let keeps):
                 let report = await poll(target, history, keeps)
                 if Task.isCancelled { _ = scheduler.handle(.stop, at: clock.now()) }
-                effects += scheduler.handle(.pollOver(report), at: clock.now())
+                effects += scheduler.handle(.pollEnded(report), at: clock.now())
             }
         }
     }
