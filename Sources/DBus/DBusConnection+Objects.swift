@@ -21,7 +21,7 @@ extension DBusConnection {
         let invocation = DBusInvocation(
             token: .init(number: nextNumber()), path: message.path, interface: message.interface,
             member: message.member, arguments: message.arguments,
-            wantsReply: dbus_message_get_no_reply(message.pointer) == 0)
+            expectsReply: dbus_message_get_no_reply(message.pointer) == 0)
         guard unanswered.count < Self.unansweredLimit else {
             let sentence = "too many calls without a reply (\(Self.unansweredLimit))"
             return reply(to: message, .failure(DBusFailure(DBusFailure.limitsExceeded, sentence)))

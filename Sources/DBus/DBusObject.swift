@@ -52,7 +52,7 @@ package struct DBusInvocation: Sendable {
     package var interface: String
     package var member: String
     package var arguments: [DBusValue]
-    package var wantsReply: Bool
+    package var expectsReply: Bool
 }
 
 /// The result of a method handler.

@@ -34,7 +34,7 @@ extension BlueZPeripheralLink {
 
     /// Registers or unregisters the advertisement until the state is as requested.
     func changeAdvertisement() async throws(LinkError) {
-        while !isClosed, let adapter, isPublished, isAdvertising != (wantsAdvertisement && centrals.isEmpty) {
+        while !isClosed, let adapter, isPublished, isAdvertising != (isAdvertisingRequested && centrals.isEmpty) {
             let show = !isAdvertising
             let path = DBusValue.objectPath(PeripheralPaths.advertisement)
             do throws(LinkError) {

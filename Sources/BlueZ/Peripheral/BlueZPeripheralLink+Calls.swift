@@ -69,7 +69,7 @@ extension BlueZPeripheralLink {
         guard let central = central(options) else { return Self.error("Failed", "unknown central") }
         guard !isOverloaded else { return Self.error("Failed", "busy") }
         // BlueZ 5.66 does not state the type, but expects no reply to a Write Command.
-        guard options["type"]?.text != "command", call.wantsReply else {
+        guard options["type"]?.text != "command", call.expectsReply else {
             emit(.write(central, uuid, value: value, token: nil))
             return .done
         }
@@ -165,8 +165,8 @@ extension BlueZPeripheralLink {
         case .disconnect(let id):
             guard let path = centrals.first(where: { $0.value.id == id })?.key else { return }
             Task { await service.disconnect(path) }
-        case .advertise(let isWanted):
-            wantsAdvertisement = isWanted
+        case .advertise(let isRequested):
+            isAdvertisingRequested = isRequested
             update()
         }
     }

@@ -25,7 +25,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
     var adapter: String?
     var isPublished = false
     /// Whether advertising is requested. It is active only while no central is connected.
-    var wantsAdvertisement = true
+    var isAdvertisingRequested = true
     var isAdvertising = false
     /// The error that was reported last; `nil` while the peripheral is available.
     var failure: LinkError?
@@ -252,7 +252,7 @@ package actor BlueZPeripheralLink: PeripheralLink {
         isClosed = true
         retry?.cancel()
         if let adapter, isPublished {
-            wantsAdvertisement = false
+            isAdvertisingRequested = false
             _ = try? await service.call(
                 adapter, BlueZName.advertisingManager, "UnregisterAdvertisement",
                 [.objectPath(PeripheralPaths.advertisement)], limit: .seconds(5), "Unregistering failed")

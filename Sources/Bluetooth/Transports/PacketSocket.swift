@@ -38,7 +38,6 @@ package final class PacketSocket: @unchecked Sendable {
     private var isSendingClosed = false
     /// Whether the peer has disconnected. Its earlier data are still readable.
     private var isPeerReset = false
-    private var wantsToRead = true
 
     /// Takes ownership of the descriptor, which must be non-blocking.
     /// - Parameter carriesPDUs: whether a stream has frames of ATT PDUs, not bytes of another protocol.
@@ -74,13 +73,7 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    var isReading: Bool {
-        get { wantsToRead }
-        set {
-            wantsToRead = newValue
-            update()
-        }
-    }
+    var isReading = true { didSet { update() } }
 
     package var isCongested: Bool { !queuedPackets.isEmpty }
 
@@ -145,7 +138,7 @@ package final class PacketSocket: @unchecked Sendable {
 
     private func read() {
         var buffer = [UInt8](repeating: 0, count: bufferSize)
-        for _ in 0..<Self.packetsPerTurn where wantsToRead && !isClosed {
+        for _ in 0..<Self.packetsPerTurn where isReading && !isClosed {
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count > 0 {
                 guard forward(buffer[..<count]) else { return end(EPROTO) }
@@ -221,7 +214,7 @@ package final class PacketSocket: @unchecked Sendable {
 
     private func update() {
         guard !isClosed else { return }
-        var interest: DescriptorSource.Interest = wantsToRead && !isConnecting ? .reading : []
+        var interest: DescriptorSource.Interest = isReading && !isConnecting ? .reading : []
         if isConnecting || !queuedPackets.isEmpty { interest.insert(.writing) }
         source?.interest = interest
     }
