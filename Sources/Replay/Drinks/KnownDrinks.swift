@@ -6,19 +6,19 @@ import Bluetooth
 /// set: there, equal drinks of two bottles count as one.
 final class KnownDrinks {
     private var bottles: [BluetoothAddress: DrinkSet] = [:]
-    private var unaddressed: DrinkSet?
+    private var withoutAddress: DrinkSet?
     private var bookkeeping: [BluetoothAddress?: Set<UInt64>] = [:]
 
     /// Returns the set of a bottle's drinks, and the other sets that might contain the same drinks.
     func drinks(of address: BluetoothAddress?) -> (drinks: DrinkSet, others: [DrinkSet]) {
         guard let address else {
-            let drinks = unaddressed ?? DrinkSet()
-            unaddressed = drinks
+            let drinks = withoutAddress ?? DrinkSet()
+            withoutAddress = drinks
             return (drinks, Array(bottles.values))
         }
         let drinks = bottles[address] ?? DrinkSet()
         bottles[address] = drinks
-        return (drinks, unaddressed.map { [$0] } ?? [])
+        return (drinks, withoutAddress.map { [$0] } ?? [])
     }
 
     /// Stores an entry that is not a drink. Returns `false` if the entry is known.

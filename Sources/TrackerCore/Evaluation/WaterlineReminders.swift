@@ -92,9 +92,9 @@ struct WaterlineReminders {
             (.waterlinePerDrink, waterlineState.sinceWater < settings.waterEveryNDrinks),
             (.waterlineWarning, !waterlineState.isWarning), (.waterlineAbandoned, abandonedHours == nil),
         ]
-        let alike: Set<NotificationKind> = settings.discreet ? [.waterlinePerDrink, .waterlineWarning] : []
-        let next = decisions.filter { alike.contains($0.kind) }.max { $0.urgency.rawValue < $1.urgency.rawValue }
-        let replaced = next.map { alike.subtracting([$0.kind]) } ?? []
+        let sameText: Set<NotificationKind> = settings.discreet ? [.waterlinePerDrink, .waterlineWarning] : []
+        let next = decisions.filter { sameText.contains($0.kind) }.max { $0.urgency.rawValue < $1.urgency.rawValue }
+        let replaced = next.map { sameText.subtracting([$0.kind]) } ?? []
         return isOver.filter { $0.isOver || replaced.contains($0.kind) }.map(\.kind)
     }
 

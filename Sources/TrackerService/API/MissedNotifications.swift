@@ -43,7 +43,7 @@ extension TrackerAPI {
         let entries = try store.deliveries(after: store.lastProcessed(channel))
         guard !entries.isEmpty else { return [] }
         // Notifications of a session stay private if Waterline was not shared at that time.
-        let privateThrough = try rule.sharesWaterline.map { try store.recordSharing($0()) ?? .max } ?? 0
+        let lastPrivatePosition = try rule.sharesWaterline.map { try store.recordSharing($0()) ?? .max } ?? 0
         let validity = rule.skipsOutdated ? NotificationValidity(try store.facts(context), now: now) : nil
         let session = try store.activeSession(at: now)?.session.id
         return entries.map { entry in
@@ -56,7 +56,7 @@ extension TrackerAPI {
                 return (entry, .skip(reason))
             }
             let isHidden =
-                kind.isWaterline && entry.position <= privateThrough
+                kind.isWaterline && entry.position <= lastPrivatePosition
                 || rule.hidesEndedSessions && kind.isResident && decision.sessionID != session
                 || (decision.decidedAt ?? now).seconds(to: now).magnitude >= rule.lifetime
             return (entry, isHidden ? .hide : .deliver)
