@@ -34,7 +34,7 @@ struct ServicePlan: Sendable {
         file.shareWaterline == true || (try? store.settings().isWaterlineShared) == true
     }
 
-    /// The service layer of a store with the current time and time zone.
+    /// The application API of a store with the current time and time zone.
     func tracker(of store: TrackerStore, source: String, canNotify: Bool = false) throws -> TrackerAPI {
         try TrackerAPI(
             store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)

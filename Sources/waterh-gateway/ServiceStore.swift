@@ -33,7 +33,7 @@ actor ServiceStore {
         viewers = ActiveViewers(now: now)
     }
 
-    /// The service layer with the current time, for uses other than polls.
+    /// The application API with the current time, for uses other than polls.
     func tracker(source: String = "gateway", canNotify: Bool = false) -> TrackerAPI {
         reread()
         let log = log

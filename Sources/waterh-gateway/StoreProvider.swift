@@ -7,7 +7,7 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// An open store and the zone of its days. It creates the service layer (`TrackerAPI`) with the current time.
+/// An open store and the zone of its days. It creates the application API (`TrackerAPI`) with the current time.
 ///
 /// A process opens its store once and reads the changes of other programs through that connection.
 struct StoreProvider: Sendable {
@@ -43,7 +43,7 @@ struct StoreProvider: Sendable {
         return (day, PollOptions(settings: settings.bottle, zone: day).zone)
     }
 
-    /// The service layer with the current time.
+    /// The application API with the current time.
     /// - Parameters:
     ///   - source: the interface of the request.
     ///   - canNotify: whether a channel can show notifications.
@@ -86,7 +86,7 @@ struct StoreProvider: Sendable {
 
 extension GatewayDriver.Callbacks {
     /// The callbacks of a poll that query the store.
-    /// - Parameter tracker: returns the service layer with the current time.
+    /// - Parameter tracker: returns the application API with the current time.
     init(tracker: @escaping @Sendable () throws -> TrackerAPI) {
         self.init()
         display.todayTotal = { try tracker().totalToday() }
