@@ -7,7 +7,7 @@ import TrackerService
 
 /// The transfers of `hardware/bench benchmarks postgres`.
 enum PostgresBenchmarks {
-    /// ROLE in the URL of a fleet is replaced by the name of each role.
+    /// With `fleet`, the name of each role replaces ROLE in the URL.
     static let usage = "usage: Benchmarks postgres send STORE URL | postgres fleet GATEWAYS DRINKS URL"
 
     /// Runs a part of the benchmark, and prints the number of seconds.

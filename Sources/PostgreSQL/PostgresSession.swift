@@ -138,8 +138,8 @@ struct PostgresSession: Sendable {
 
     private static let sent = "unnest($1, $2, $3, $4, $5, $6) AS s (key, at, day, zone, ml, source)"
 
-    /// Without ON CONFLICT, which costs a third of the speed. If another process of this gateway has begun, too, one of
-    /// them fails, and its next attempt compares.
+    /// ON CONFLICT would cost a third of the speed. If two processes of this gateway insert at the same time, one
+    /// of them fails, and its next attempt compares the drinks.
     private static let insertFirst = """
         INSERT INTO waterh.journal (key, n, at, day, zone, ml, source)
         SELECT key, 0, at, day, zone, ml, source FROM \(sent) WHERE ml IS NOT NULL

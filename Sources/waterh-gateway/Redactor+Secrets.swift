@@ -31,7 +31,7 @@ extension Redactor {
             }
         }
         redact(file.settings)
-        // Also if a file that the table names cannot be read.
+        // Redact these names and secrets even if a file in the table cannot be read.
         names.formUnion(["url", "url-file", "password-file"].compactMap { file.postgres[$0] })
         secrets.formUnion([file.postgres["password"]].compactMap(\.self))
         if let database = try? PostgresPlan(file.postgres) {

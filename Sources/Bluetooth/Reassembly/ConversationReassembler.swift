@@ -116,7 +116,7 @@ package struct ConversationReassembler {
         _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
         _ emit: ConversationHandler
     ) rethrows {
-        // Not by the subscript, which copies the connection: this is done for each packet.
+        // The subscript would copy the connection for each packet.
         let isOpen = direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
         if isContinuation {
             guard isOpen else { return try drop(.continuationWithoutStart, table.slots[slot].observed, emit) }

@@ -31,7 +31,7 @@ package struct NextDrink: Hashable, Sendable {
         let glasses = Int128(ceilDivide(goalMl.saturatingSubtract(totalMl), max(1, glassMl)))
         let window = Int128(sleep.milliseconds) - Int128(anchor.milliseconds)
         let elapsed = Int128(now.milliseconds) - Int128(anchor.milliseconds)
-        // Use glasses times milliseconds, so that "due" is exact. The last reminder is 30 min before sleep (K-A13).
+        // Glasses times milliseconds keep the due time exact. The last reminder is 30 min before sleep (K-A13).
         let lastCall = window > Self.lastCallMilliseconds ? window - Self.lastCallMilliseconds : window
         let spacing = min(window, lastCall * glasses)
         let left = spacing - elapsed * glasses

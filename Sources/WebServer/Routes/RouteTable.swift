@@ -139,7 +139,7 @@ final class RouteTable {
         let isAboutWaterline = isAboutWaterline
         route(method, path, authenticator.caller(of:), waitsForStore: waitsForStore) { call in
             try call.caller.require(scope)
-            // Also checked before a stored response is repeated.
+            // This check also applies to a repeated request with a stored response.
             if isAboutWaterline { try call.requireWaterline() }
             return try await answer(call)
         }
