@@ -87,7 +87,7 @@ package struct Outbox: Hashable, Sendable {
         switch outcome {
         case .sent: items.remove(at: index)
         case .failed(let status) where outcome.isRejection:
-            items[index].rejection = "The server rejected it with HTTP status \(status)."
+            items[index].rejection = "The server rejected the change with HTTP status \(status)."
         case .failed, .unauthorised, .invalidResponse, .noResponse:
             items[index].attempts = items[index].attempts.saturatingAdd(1)
             items[index].notBefore = now.advanced(seconds: Self.backOffSeconds(afterFailures: items[index].attempts))
