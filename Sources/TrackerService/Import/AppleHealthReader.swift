@@ -9,7 +9,7 @@ final class AppleHealthReader {
     /// The bytes before the root element; `nil` after it has begun. They are not parsed: Apple's document type is not
     /// well-formed, and without one the document has no entities to expand.
     private var prolog: HealthProlog? = HealthProlog()
-    /// The number of lines before the parser's first one.
+    /// The number of lines before the root element, which the parser does not count.
     private var linesBefore = 0
     private var repair = XMLRepair()
     /// The skipped water records, whose unit is not a volume: their number, and the unit and line of the first one.
