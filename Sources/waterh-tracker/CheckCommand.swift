@@ -148,9 +148,9 @@ private enum Doctor {
                     ? nil : "They are kept and retried at each poll. See them with: waterh-tracker journal list"),
             finding(
                 "quarantine",
-                "\(report.junkReceived) undecodable deliver\(report.junkReceived == 1 ? "y" : "ies"), "
-                    + "\(report.junkNotKept) of them no longer kept",
-                report.junkReceived == 0
+                "\(report.undecodableReceived) undecodable deliver\(report.undecodableReceived == 1 ? "y" : "ies"), "
+                    + "\(report.undecodableDeleted) of them no longer kept",
+                report.undecodableReceived == 0
                     ? nil : "Nothing was acknowledged for them. See them with: waterh-tracker journal list"),
             finding(
                 "settings", invalid.isEmpty ? "all valid" : invalid.map(\.description).joined(separator: " "),

@@ -23,8 +23,8 @@ struct JournalCommand: ParsableCommand {
 
         func run(_ context: CommandContext) throws {
             try context.printReport(context.tracker.journal(limit: limit)) { report in
-                let (records, junk, waiting) = (report.records, report.junk, report.waiting)
-                if waiting == 0, junk.isEmpty { return ["All records from the bottle are dated and counted."] }
+                let (records, undecodable, waiting) = (report.records, report.undecodable, report.waiting)
+                if waiting == 0, undecodable.isEmpty { return ["All records from the bottle are dated and counted."] }
                 var lines: [String] = []
                 if waiting > 0 {
                     lines.append(
@@ -40,13 +40,13 @@ struct JournalCommand: ParsableCommand {
                         journal set r\(records.first?.id ?? 1) --at 2026-06-15T14:00
                         """)
                 }
-                if !junk.isEmpty {
+                if !undecodable.isEmpty {
                     lines.append(
                         """
-                        \(report.junkReceived) received piece\(report.junkReceived == 1 ? "" : "s") of bytes that \
-                        are not records, \(report.junkNotKept) of them no longer kept:
+                        \(counted(report.undecodableReceived, "received piece")) of bytes that are not records, \
+                        \(report.undecodableDeleted) of them no longer kept:
                         """)
-                    lines += junk.map {
+                    lines += undecodable.map {
                         """
                           \(context.dateTime($0.received))  \
                         \(Quarantine.hex(Array($0.bytes.prefix(32))))\($0.length > 32 ? " …" : "")  \($0.reason)

@@ -6,11 +6,12 @@ package import TrackerCore
 extension TrackerAPI {
     /// The quarantined records, and the received bytes that are not records, at most `limit` of each.
     package func journal(limit: Int = 100) throws -> JournalReport {
-        let junk = try store.quarantineCounts()
+        let counts = try store.quarantineCounts()
         return JournalReport(
             records: try store.quarantinedRecords(limit: limit),
-            junk: Array(try store.quarantinedBytes().prefix(limit)), quarantineReasons: try store.quarantineReasons(),
-            junkReceived: junk.received, junkNotKept: junk.evicted)
+            undecodable: Array(try store.quarantinedBytes().prefix(limit)),
+            quarantineReasons: try store.quarantineReasons(), undecodableReceived: counts.received,
+            undecodableDeleted: counts.evicted)
     }
 
     /// Returns a record of a bottle with its bytes.

@@ -143,13 +143,13 @@ extension TrackerAPI {
     /// The state of the store for maintenance. Changes nothing.
     package func maintenanceReport() throws -> MaintenanceReport {
         let (settings, invalid) = try store.validatedSettings()
-        let junk = try store.quarantineCounts()
+        let counts = try store.quarantineCounts()
         return MaintenanceReport(
             rows: try store.rowCounts(), damage: try store.integrityProblems(), journal: try store.journalCounts(),
-            quarantineReasons: try store.quarantineReasons(), junkReceived: junk.received, junkNotKept: junk.evicted,
-            invalidSettings: invalid, outbox: try store.outbox(), sync: try store.syncReport().report,
-            publisherErrors: try store.publisherErrors(), listen: settings.service.httpListen,
-            bottles: try store.bottles())
+            quarantineReasons: try store.quarantineReasons(), undecodableReceived: counts.received,
+            undecodableDeleted: counts.evicted, invalidSettings: invalid, outbox: try store.outbox(),
+            sync: try store.syncReport().report, publisherErrors: try store.publisherErrors(),
+            listen: settings.service.httpListen, bottles: try store.bottles())
     }
 
     /// The number of stale retained topics, which the service deletes from their brokers.

@@ -28,21 +28,19 @@ func hex(_ bytes: some Sequence<UInt8>) -> String {
 /// The quarantined records, and the received bytes that are not records.
 package struct JournalReport: Hashable, Sendable, Encodable {
     package let records: [JournalRow]
-    package let junk: [QuarantinedBytes]
+    package let undecodable: [QuarantinedBytes]
     /// The number of quarantined records by reason.
     package let quarantineReasons: [QuarantineCount]
-    /// The number of received byte sequences that are not records.
-    package let junkReceived: Int
-    /// The number of received byte sequences that are not records and are no longer stored.
-    package let junkNotKept: Int
+    /// The numbers of byte sequences that are not records: all received ones, and those that were deleted.
+    package let undecodableReceived: Int, undecodableDeleted: Int
 
     /// The number of quarantined records, including unlisted ones.
     package var waiting: Int { quarantineReasons.reduce(0) { $0 + $1.count } }
 
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "records": records, "junk": junk,
-            "counts": ["records": waiting, "junkReceived": junkReceived, "junkNotKept": junkNotKept],
+            "records": records, "junk": undecodable,
+            "counts": ["records": waiting, "junkReceived": undecodableReceived, "junkNotKept": undecodableDeleted],
         ])
     }
 }
@@ -83,8 +81,8 @@ package struct MaintenanceReport: Sendable {
     package let damage: [String]
     package let journal: JournalCounts
     package let quarantineReasons: [QuarantineCount]
-    package let junkReceived: Int
-    package let junkNotKept: Int
+    package let undecodableReceived: Int
+    package let undecodableDeleted: Int
     /// Stored settings that are no longer valid.
     package let invalidSettings: [SettingRefusal]
     package let outbox: Outbox
