@@ -32,8 +32,8 @@ enum PollAdvice {
         case "notTheProtocol":
             return "Run waterh-gateway poll again. If the problem persists, record the connection and report it."
         case "saidNothing": return link.silent
-        case "logBrokeOff": return link.brokenOff("complete records are stored, nothing uncertain was acknowledged.")
-        case "outOfTime": return link.brokenOff("what is not acknowledged is still in the bottle.")
+        case "logBrokeOff": return link.lostLink("complete records are stored, nothing uncertain was acknowledged.")
+        case "outOfTime": return link.lostLink("what is not acknowledged is still in the bottle.")
         case "cannotStore":
             return "Records that were not stored are still in the bottle. Fix the store and poll again."
         case "storeCannotBeRead": return "Nothing was read from the bottle."

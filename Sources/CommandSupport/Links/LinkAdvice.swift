@@ -38,7 +38,7 @@ package struct LinkAdvice: Sendable {
     }
 
     /// Advice for a lost connection. `reassurance` says which data is safe.
-    package func brokenOff(_ reassurance: String) -> String {
+    package func lostLink(_ reassurance: String) -> String {
         switch link {
         case .unix, .stream: "Check the output of the program at the other end, and poll again: \(reassurance)"
         case .capture(let file): Self.captureAdvice(file)
@@ -49,8 +49,8 @@ package struct LinkAdvice: Sendable {
 
     package var silent: String {
         switch link {
-        case .unix, .stream, .capture: brokenOff("nothing was lost.")
-        case nil where !hasRadio: brokenOff("nothing was lost.")
+        case .unix, .stream, .capture: lostLink("nothing was lost.")
+        case nil where !hasRadio: lostLink("nothing was lost.")
         default: "Wake the bottle (lid or a shake) and poll again: nothing was lost."
         }
     }
