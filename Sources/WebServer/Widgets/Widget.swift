@@ -40,7 +40,7 @@ enum Widget {
         guard let session = state.waterline else {
             return frame(160, 160, "No Session", card(160, 160) + text(80, 88, 20, "No Session"))
         }
-        // Two words fit next to the gauge.
+        // Break the line after the colon, because only two words fit next to the gauge.
         let lines = session.waterDueText.replacing(": ", with: ":\n").split(separator: "\n").enumerated().map {
             index, label in text(100, 106 + Double(index) * 18, 13, String(label))
         }
