@@ -133,7 +133,7 @@ import TrackerCore
         #expect(try await home.shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))
     }
 
-    @Test func `delete accepts the number of a drink in the list before its key`() async throws {
+    @Test func `delete prefers a drink's number in the list to an equal key`() async throws {
         try home.folder.write(
             "startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n", to: "keys.csv")
         _ = try await home.shell("waterh-tracker import keys.csv")
