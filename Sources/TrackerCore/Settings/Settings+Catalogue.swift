@@ -111,7 +111,7 @@ extension Settings {
                 rule:
                     """
                     It must be the address of a topic, such as https://ntfy.example/my-water: http:// or https://, \
-                    without user and password, and behind the last / a topic of 1 to 64 letters, digits, - and _; or \
+                    without user and password, and after the last / a topic of 1 to 64 letters, digits, - and _; or \
                     unset.
                     """, accepts: { NtfyTopic($0) != nil }),
             .optionalText("ntfy.token", \.service.ntfy.token, rule: tokenRule, accepts: isToken).secret,
