@@ -34,12 +34,12 @@ package struct CaptureConverter {
     /// is thrown after all were converted.
     /// - Throws: `CaptureError` after writing everything before the error, `CaptureFileError`, or `write`'s error.
     package mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
-        let surveys = paths.map { Survey($0) }
+        let allProperties = paths.map { CaptureProperties($0) }
         var info = CaptureFileInfo()
-        for survey in surveys {
-            (info.name, info.address) = (info.name ?? survey.info.name, info.address ?? survey.info.address)
-            info.profile = info.profile ?? survey.info.profile
-            info.names.merge(survey.info.names) { first, _ in first }
+        for properties in allProperties {
+            (info.name, info.address) = (info.name ?? properties.info.name, info.address ?? properties.info.address)
+            info.profile = info.profile ?? properties.info.profile
+            info.names.merge(properties.info.names) { first, _ in first }
         }
         var writer = CaptureWriter(format, info: info)
         defer { outcome.retimedRecords = writer.retimedRecords }
@@ -59,25 +59,25 @@ package struct CaptureConverter {
             try conversation?.finish(emit)
             (reassembler, conversation, selector, last) = (ConversationReassembler(), nil, TrafficSelector(filter), nil)
         }
-        func convert(_ path: String, _ survey: Survey) throws {
+        func convert(_ path: String, _ properties: CaptureProperties) throws {
             var file = CaptureFile(path: path), hasStarted = false
             file.onProgress = onProgress
             do {
                 try file.forEachPacket { packet, bytes in
                     if !hasStarted {
                         hasStarted = true
-                        let isSameLayer = layer == survey.layer && layer != .text
+                        let isSameLayer = layer == properties.layer && layer != .text
                         if !isSameLayer || !reassembler.isContinued(at: packet.time, after: last) { try finishLog() }
-                        layer = survey.layer
+                        layer = properties.layer
                     }
                     last = packet.time ?? last
                     selector.start(at: packet.time)
-                    if conversation == nil, let layer, needsConversation(layer, survey) {
+                    if conversation == nil, let layer, needsConversation(layer, properties) {
                         conversation = ConversationWriter(format)
                         outcome.isRegenerated = true
                         // HCI and link-layer captures can store a name only in an advertisement.
                         for (address, name) in layer == .text
-                            ? survey.info.names.sorted(by: { $0.key.value < $1.key.value }) : []
+                            ? properties.info.names.sorted(by: { $0.key.value < $1.key.value }) : []
                         where filter.device == nil || filter.device == address {
                             try conversation?.writeName(address, name, packet, emit)
                         }
@@ -95,9 +95,9 @@ package struct CaptureConverter {
             }
         }
         var firstError: CaptureError?
-        for (path, survey) in zip(paths, surveys) {
+        for (path, properties) in zip(paths, allProperties) {
             do {
-                try convert(path, survey)
+                try convert(path, properties)
             } catch let error as CaptureError where error.kind != .notStorable && paths.count > 1 {
                 firstError = firstError ?? error
             }
@@ -108,15 +108,15 @@ package struct CaptureConverter {
         if let firstError { throw firstError }
     }
 
-    private func needsConversation(_ layer: CaptureFormat.Layer, _ survey: Survey) -> Bool {
-        layer != format.layer || !filter.isEmpty || (survey.hasSeveralAdapters && !format.keepsAdapters)
-            || (survey.hasDirections || survey.isDecrypted) && !format.keepsDirection
-            || layer == .hci && !survey.hasDirections && format.keepsDirection
+    private func needsConversation(_ layer: CaptureFormat.Layer, _ properties: CaptureProperties) -> Bool {
+        layer != format.layer || !filter.isEmpty || (properties.hasSeveralAdapters && !format.keepsAdapters)
+            || (properties.hasDirections || properties.isDecrypted) && !format.keepsDirection
+            || layer == .hci && !properties.hasDirections && format.keepsDirection
     }
 }
 
 /// The properties of a capture that determine its conversion, from a first pass that ignores errors.
-private struct Survey {
+private struct CaptureProperties {
     var layer: CaptureFormat.Layer?
     var hasSeveralAdapters = false
     var hasDirections = false

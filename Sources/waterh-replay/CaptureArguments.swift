@@ -71,12 +71,12 @@ struct FollowArguments: ParsableArguments {
 }
 
 struct ColorArguments: ParsableArguments {
-    enum When: String, CaseIterable, ExpressibleByArgument {
+    enum Mode: String, CaseIterable, ExpressibleByArgument {
         case auto, always, never
     }
 
     @Option(help: "Colour; auto: on a terminal, without NO_COLOR")
-    var color: When = .auto
+    var color: Mode = .auto
 
     var isColoured: Bool {
         switch color {
