@@ -356,7 +356,7 @@ private struct ImportTable {
                     AND NOT \(isInFile)
                 """, arguments: [Self.byExport, now, days.first, days.last, name])
         outcome.removed += db.changesCount
-        // A sample at the time of a drink that the user corrected or deleted is that drink.
+        // Omit samples at the time of a drink that the user corrected or deleted: they are the original of that drink.
         try db.execute(
             sql: """
                 DELETE FROM temp.sample WHERE origin = ?
