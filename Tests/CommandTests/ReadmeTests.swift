@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `README, docs and pages keep their sizes`() throws {
+    @Test func `README, docs and pages do not exceed their sizes`() throws {
         for page in Self.pages where page == "README.md" || page.hasPrefix("docs/") {
             let lines = try String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8).split(
                 separator: "\n", omittingEmptySubsequences: false

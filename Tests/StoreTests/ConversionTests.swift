@@ -76,7 +76,7 @@ import TrackerCore
         #expect(kept.value(of: "reminders.engine")?.text == "adaptive")
     }
 
-    @Test func `a conversion keeps all rows and the schema is that of a new store`() throws {
+    @Test func `a conversion keeps all rows, and the schema equals that of a new store`() throws {
         let before = try scratch.withDatabase(nil, rows)
         let store = try TrackerStore(path: scratch.store)
         #expect(store.fileState == .store && store.removedSettings == removed)
