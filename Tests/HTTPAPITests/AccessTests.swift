@@ -220,13 +220,12 @@ import TrackerSupport
     ])
     func `a compressed body is rejected`(fields: String, status: Int, code: String) async throws {
         let server = try await TestServer()
-        let client = try RawHTTP(port: server.port)
-        client.send(
+        let reply = try await RawHTTP.exchange(
+            server.port,
             """
             POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)Origin: http://localhost\r\n\
             Content-Type: application/json\r\nConnection: close\r\n\(fields)\r\n\r\nb\r\n{\"ml\": 250}\r\n0\r\n\r\n
             """)
-        let reply = try RawHTTP.reply(try await client.read { _ in false })
         #expect(reply.status == status && (code.isEmpty || reply.code == code), "\(reply.status) \(reply.body)")
     }
 
@@ -244,13 +243,12 @@ import TrackerSupport
     ])
     func `a request with two Host headers is rejected`(first: String, second: String) async throws {
         let server = try await TestServer()
-        let client = try RawHTTP(port: server.port)
-        client.send(
+        let reply = try await RawHTTP.exchange(
+            server.port,
             """
             POST /api/v1/drinks HTTP/1.1\r\nHost: \(first)\r\nhOST: \(second)\r\nOrigin: http://localhost\r\n\
             Content-Type: application/json\r\nContent-Length: 11\r\nConnection: close\r\n\r\n{\"ml\": 250}
             """)
-        let reply = try RawHTTP.reply(try await client.read { _ in false })
         #expect(reply.status == 400 && reply.code == "severalHosts", "\(reply.status) \(reply.body)")
         #expect(try await server.total() == 0)
     }

@@ -31,9 +31,20 @@ struct APIDescription {
         return schemas?[name] ?? [:]
     }
 
+    /// The described path of a requested one, e.g. `/drinks/{drink}` of `/drinks/d3`.
+    private func template(of path: String) -> String {
+        let names = path.prefix { $0 != "?" }.split(separator: "/")
+        let fitting = (root["paths"] as? [String: Any] ?? [:]).keys.filter { described in
+            let parts = described.split(separator: "/")
+            return parts.count == names.count && zip(parts, names).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+        }
+        return fitting.first { !$0.contains("{") } ?? fitting.first ?? path
+    }
+
     /// The deviations of a successful answer from the description.
     func faults(of answer: String, to method: String, _ path: String) throws -> [String] {
-        let operation = (root["paths"] as? [String: [String: Any]])?[path]?[method.lowercased()] as? [String: Any]
+        let paths = root["paths"] as? [String: [String: Any]]
+        let operation = paths?[template(of: path)]?[method.lowercased()] as? [String: Any]
         let responses = operation?["responses"] as? [String: [String: Any]] ?? [:]
         // 200 in addition to 201 means that the request was completed before.
         let success = responses.filter { $0.key.hasPrefix("2") }.max { $0.key < $1.key }?.value
@@ -149,150 +160,113 @@ struct APIDescription {
             (server, description) = (try await TestServer(service: service), try APIDescription())
         }
 
-        /// - Parameter described: the path in the description, if it differs.
+        /// Sends a request of the page.
         @discardableResult
-        func ask(
-            _ method: String, _ path: String, _ body: String? = nil, as described: String? = nil,
-            headers: [String: String]? = nil
-        ) async throws -> RawHTTP.Reply {
+        func send(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String]? = nil)
+            async throws -> RawHTTP.Reply
+        {
             let answer = try await server.ask(method, "/api/v1\(path)", body, headers: headers ?? server.page)
             #expect((200...202).contains(answer.status), "\(method) \(path): \(answer.body)")
-            #expect(try description.faults(of: answer.body, to: method, described ?? path) == [], "\(method) \(path)")
+            #expect(try description.faults(of: answer.body, to: method, path) == [], "\(method) \(path)")
             return answer
         }
+
+        /// Sends a request of one line: method, path and JSON body.
+        @discardableResult
+        func ask(_ line: String) async throws -> RawHTTP.Reply {
+            let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+            return try await send(words[0], words[1], words.count > 2 ? words[2] : nil)
+        }
+
+        func ask(_ lines: [String]) async throws { for line in lines { try await ask(line) } }
     }
 
     @Test func `responses to reads and writes match the OpenAPI description`() async throws {
-        let client = try await Client()
-        /// An edited drink has a new number.
-        func number(_ answer: RawHTTP.Reply) throws -> Int {
-            try #require((answer.json["drink"] as? [String: Any])?["number"] as? Int)
-        }
-        try await client.ask("POST", "/drinks", #"{"ml": 100}"#)
-        try await client.ask("POST", "/undo", "{}")
-        for body in [#"{"minutes": 30}"#, #"{"until": "tomorrow"}"#, #"{"minutes": 0}"#] {
-            try await client.ask("POST", "/snooze", body)
-        }
-        var drink = try await number(client.ask("POST", "/drinks", #"{"ml": 250}"#))
-        drink = try await number(client.ask("PATCH", "/drinks/d\(drink)", #"{"ml": 300}"#, as: "/drinks/{drink}"))
-        for query in ["", "?day=today", "?week=2026-06-15", "?month=2026-06"] {
-            try await client.ask("GET", "/history\(query)", as: "/history")
-        }
-        try await client.ask("GET", "/streak")
-        try await client.ask("POST", "/session", "{}")
-        try await client.ask("POST", "/session/drink", #"{"type": "beer", "oz": 16}"#)
-        try await client.ask("POST", "/session/water", "{}")
-        try await client.ask("GET", "/session")
-        try await client.ask("POST", "/session/end", "{}")
-        try await client.ask("GET", "/sessions")
-        try await client.ask("POST", "/session/done", "{}")
-        try await client.ask("DELETE", "/drinks/d\(drink)", as: "/drinks/{drink}")
-        try await client.ask("POST", "/drinks", #"{"ml": 100}"#)
-        try await client.ask("POST", "/reset-today", "{}")
-        try await client.ask("POST", "/tokens", #"{"label": "x"}"#)
-        try await client.ask("GET", "/tokens")
+        // The undone drink is d1. An edited drink has a new number.
+        try await Client().ask([
+            #"POST /drinks {"ml": 100}"#, "POST /undo {}", #"POST /snooze {"minutes": 30}"#,
+            #"POST /snooze {"until": "tomorrow"}"#, #"POST /snooze {"minutes": 0}"#, #"POST /drinks {"ml": 250}"#,
+            #"PATCH /drinks/d2 {"ml": 300}"#, "GET /history", "GET /history?day=today", "GET /history?week=2026-06-15",
+            "GET /history?month=2026-06", "GET /streak", "POST /session {}",
+            #"POST /session/drink {"type": "beer", "oz": 16}"#, "POST /session/water {}", "GET /session",
+            "POST /session/end {}", "GET /sessions", "POST /session/done {}", "DELETE /drinks/d3",
+            #"POST /drinks {"ml": 100}"#, "POST /reset-today {}", #"POST /tokens {"label": "x"}"#, "GET /tokens",
+        ])
     }
 
     @Test func `responses about settings and bottles match the OpenAPI description`() async throws {
+        let bottle = "A4:C1:38:00:00:01"
         var report = PollReport()
-        (report.bottle, report.received, report.new) = ("A4:C1:38:00:00:01", 2, 1)
+        (report.bottle, report.received, report.new) = (bottle, 2, 1)
         let failed = PollReport(failure: PollFailure(.notFound, "Bottle not found"))
         let polls = [
             PollLine(at: TestServer.noon, report, sentence: "1 new", seconds: 1.5),
             PollLine(at: TestServer.noon, failed, sentence: "Bottle not found", seconds: 10),
         ]
-        let service = ServiceClient.stub(recentPolls: polls, send: { _ in "The goal is 2500 ml." })
-        let client = try await Client(service: service)
+        let client = try await Client(
+            service: ServiceClient.stub(recentPolls: polls, send: { _ in "The goal is 2500 ml." }))
         let server = client.server
-        func seconds(_ later: Double) -> Instant { TestServer.noon.advanced(seconds: later) }
         func record(_ second: Int, _ verdict: JournalEntry.Verdict) -> JournalEntry {
             let raw: [UInt8] = [0x1A, 6, 15, 11, 0, UInt8(second), 0, 100, 0, 0, 1, 0x61, 0]
             return JournalEntry(
-                bottle: "A4:C1:38:00:00:01", raw: raw,
+                bottle: bottle, raw: raw,
                 wall: WallTime(year: 2026, month: 6, day: 15, hour: 11, minute: 0, second: second), amountMl: 100,
-                received: seconds(0), verdict: verdict)
+                received: TestServer.noon, verdict: verdict)
         }
         // An empty store first, then a full one.
-        for path in ["/why", "/journal", "/bottles", "/shortcuts/drinks", "/settings", "/presets", "/polls"] {
-            try await client.ask("GET", path)
-        }
-        try await client.ask("POST", "/setup", #"{"goal": 2000}"#)
-        _ = try server.store.append([
-            record(1, .drink(at: seconds(-3599), zone: "UTC")), record(2, .quarantined(reason: "hostClock")),
-            record(3, .quarantined(reason: "implausibleTimestamp")),
+        try await client.ask([
+            "GET /why", "GET /journal", "GET /bottles", "GET /shortcuts/drinks", "GET /settings", "GET /presets",
+            "GET /polls", #"POST /setup {"goal": 2000}"#,
         ])
-        try server.store.quarantine(bottle: "A4:C1:38:00:00:01", bytes: [1, 2], reason: "short", received: seconds(0))
+        _ = try server.store.append([
+            record(1, .drink(at: TestServer.noon.advanced(seconds: -3599), zone: "UTC")),
+            record(2, .quarantined(reason: "hostClock")), record(3, .quarantined(reason: "implausibleTimestamp")),
+        ])
+        try server.store.quarantine(bottle: bottle, bytes: [1, 2], reason: "short", received: TestServer.noon)
         try server.store.finishPoll(
             PollRecord(
-                bottle: "A4:C1:38:00:00:01", name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3,
-                endedAt: seconds(0), complete: true))
-        try await client.ask("POST", "/session", "{}")
-        let session = try await client.ask("POST", "/session/drink", "{}")
-        let entry = try #require((session.json["logs"] as? [[String: Any]])?.first?["name"] as? String)
-        try await client.ask("PATCH", "/session/logs/\(entry)", #"{"estimate": 1.5}"#, as: "/session/logs/{entry}")
-        for at in ["", "?at=23:30", "?at=06:00"] { try await client.ask("GET", "/why\(at)", as: "/why") }
-        try await client.ask("DELETE", "/session/logs/\(entry)", "{}", as: "/session/logs/{entry}")
-
-        try await client.ask("POST", "/presets", #"{"name": "pale ale", "type": "beer", "oz": 16, "abv": 5.5}"#)
-        let unchanged = try await server.patch("presets/pale%20ale", "{}")
+                bottle: bottle, name: "WaterH", model: "boost", batteryPercent: 97, clockDriftSeconds: -3,
+                endedAt: TestServer.noon, complete: true))
+        try await client.ask([
+            "POST /session {}", "POST /session/drink {}", #"PATCH /session/logs/w1 {"estimate": 1.5}"#, "GET /why",
+            "GET /why?at=23:30", "GET /why?at=06:00", "DELETE /session/logs/w1 {}",
+            #"POST /presets {"name": "pale ale", "type": "beer", "oz": 16, "abv": 5.5}"#,
+            #"PATCH /presets/pale%20ale {"name": "ale", "estimate": 2}"#,
+        ])
+        let unchanged = try await server.patch("presets/ale", "{}")
         #expect(unchanged.code == "missingField", "a change of nothing: \(unchanged.body)")
-        try await client.ask(
-            "PATCH", "/presets/pale%20ale", #"{"name": "ale", "estimate": 2}"#, as: "/presets/{preset}")
-        let plain = try await client.ask(
-            "PATCH", "/presets/ale", #"{"oz": null, "abv": null}"#, as: "/presets/{preset}"
-        ).json
+        let plain = try await client.ask(#"PATCH /presets/ale {"oz": null, "abv": null}"#).json
         #expect(
             plain["sizeOz"] as? Double == nil && plain["abv"] as? Double == nil
                 && plain["standardDrinkEstimate"] as? Double == 2, "\(plain)")
-        try await client.ask("GET", "/presets")
-        try await client.ask("DELETE", "/presets/ale", "{}", as: "/presets/{preset}")
-
-        for values in [
-            #"""
-            {"hydration.units": "oz", "schedule.adaptive.start": 8, "bottle.amountWidth": "u8", "sync.token": \#
-            "secret", "hydration.quickAddMl": [100, 200]}
-            """#,
-            #"""
-            {"hydration.units": null, "schedule.interval.wake": "07:30", "day.zone": "Europe/Berlin", \#
-            "ntfy.token": "secret"}
-            """#,
-        ] {
-            try await client.ask("PATCH", "/settings", values)
-            try await client.ask("GET", "/settings")
-        }
-        try await client.ask("GET", "/settings", headers: server.token(.read))
-        try await client.ask("GET", "/settings/catalogue")
-        for name in ["hydration.quickAddMl", "waterline.units", "sync.token"] {
-            try await client.ask("GET", "/settings/\(name)", as: "/settings/{name}")
-        }
-
-        for path in ["/polls", "/bottles", "/journal", "/journal?limit=1"] {
-            try await client.ask("GET", path, as: path.split(separator: "?").first.map(String.init))
-        }
-        try await client.ask("GET", "/bottles/A4:C1:38:00:00:01/settings", as: "/bottles/{bottle}/settings")
-        try await client.ask(
-            "PATCH", "/bottles/A4:C1:38:00:00:01/settings", #"{"bottle.light": true, "bottle.timeZone": "Asia/Tokyo"}"#,
-            as: "/bottles/{bottle}/settings")
-        for number in 1...3 { try await client.ask("GET", "/journal/r\(number)", as: "/journal/{record}") }
-        try await client.ask("PATCH", "/journal/r3", #"{"at": "2026-06-15T11:30"}"#, as: "/journal/{record}")
-        try await client.ask("POST", "/journal/resolve", "{}")
-        try await client.ask("POST", "/poll", "{}")
-        try await client.ask("POST", "/bottle/commands", #"{"command": "goal", "arguments": [2500]}"#)
+        try await client.ask([
+            "GET /presets", "DELETE /presets/ale {}",
+            #"PATCH /settings {"hydration.units": "oz", "schedule.adaptive.start": 8, "bottle.amountWidth": "u8"}"#,
+            #"PATCH /settings {"sync.token": "secret", "hydration.quickAddMl": [100, 200]}"#, "GET /settings",
+            #"PATCH /settings {"hydration.units": null, "schedule.interval.wake": "07:30"}"#,
+            #"PATCH /settings {"day.zone": "Europe/Berlin", "ntfy.token": "secret"}"#, "GET /settings",
+            "GET /settings/catalogue",
+            "GET /settings/hydration.quickAddMl", "GET /settings/waterline.units", "GET /settings/sync.token",
+            "GET /polls", "GET /bottles", "GET /journal", "GET /journal?limit=1", "GET /bottles/\(bottle)/settings",
+            #"PATCH /bottles/\#(bottle)/settings {"bottle.light": true, "bottle.timeZone": "Asia/Tokyo"}"#,
+            "GET /journal/r1", "GET /journal/r2", "GET /journal/r3", #"PATCH /journal/r3 {"at": "2026-06-15T11:30"}"#,
+            "POST /journal/resolve {}", "POST /poll {}",
+            #"POST /bottle/commands {"command": "goal", "arguments": [2500]}"#,
+        ])
+        try await client.send("GET", "/settings", headers: server.token(.read))
 
         let file = ["Content-Type": "text/csv"]
         for path in ["/import", "/shortcuts/samples"] {
-            try await client.ask("POST", path, "startDate,value_ml\n2026-06-15T09:00:00Z,150\n", headers: file)
+            try await client.send("POST", path, "startDate,value_ml\n2026-06-15T09:00:00Z,150\n", headers: file)
         }
         let journal = try await server.get("journal/export").body
-        try await client.ask(
-            "POST", "/journal/import", journal, headers: file.merging(["Content-Type": "application/jsonl"]) { $1 })
-        let keys = try await client.ask("GET", "/shortcuts/drinks").json["drinks"] as? [[String: Any]] ?? []
-        try await client.ask("POST", "/shortcuts/done", "{\"keys\": [\"\(keys.first?["key"] as? String ?? "")\"]}")
-        try await client.ask("POST", "/access-codes", "{}")
-        let token = try await client.ask("POST", "/tokens", "{}")
-        try await client.ask("DELETE", "/tokens/\(token.json["id"] as? String ?? "")", "{}", as: "/tokens/{token}")
-        try await client.ask("GET", "/access")
-        try await client.ask("POST", "/purge", #"{"confirm": "purge"}"#)
+        try await client.send("POST", "/journal/import", journal, headers: ["Content-Type": "application/jsonl"])
+        let drinks = try await client.ask("GET /shortcuts/drinks").json["drinks"] as? [[String: Any]]
+        try await client.ask("POST /shortcuts/done {\"keys\": [\"\(drinks?.first?["key"] as? String ?? "")\"]}")
+        let token = try await client.ask("POST /tokens {}").json["id"] as? String ?? ""
+        try await client.ask([
+            "DELETE /tokens/\(token) {}", "POST /access-codes {}", "GET /access", #"POST /purge {"confirm": "purge"}"#,
+        ])
     }
 
     @Test func `the OpenAPI description has every setting and condition`() throws {

@@ -86,14 +86,19 @@ final class RawHTTP: @unchecked Sendable {
         _ port: Int, _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:],
         host: String? = nil
     ) async throws -> Reply {
-        let client = try RawHTTP(port: port)
         var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host ?? "127.0.0.1:\(port)")", "Connection: close"]
         if let body {
             lines.append("Content-Length: \(body.utf8.count)")
             if headers["Content-Type"] == nil { lines.append("Content-Type: application/json") }
         }
         lines += headers.map { "\($0.key): \($0.value)" }
-        client.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+        return try await exchange(port, lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
+    }
+
+    /// Sends these bytes on a connection of its own, and reads until the server closes it.
+    static func exchange(_ port: Int, _ text: String) async throws -> Reply {
+        let client = try RawHTTP(port: port)
+        client.send(text)
         return try reply(try await client.read { _ in false })
     }
 
