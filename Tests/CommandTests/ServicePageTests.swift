@@ -64,7 +64,9 @@ private struct PageService {
         #expect(
             try await eventually { try await pageService.curl("api/v1/state").status == 500 },
             "\(pageService.service.error)")
-        #expect(try await pageService.curl("readyz").status == 500)
+        let unready = try await pageService.curl("readyz")
+        #expect(unready.status == 500 && unready.body.contains("storeWasRemoved"), "\(unready)")
+        #expect(try await pageService.curl("healthz").status == 200)
         try files.moveItem(atPath: folder.file("copy"), toPath: pageService.store)
         try await pageService.pair.sip(250)
         let nudge = try await Program.gateway.run("nudge --store \(pageService.store)")

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Store
 import Synchronization
 import Testing
 import TrackerCore
@@ -143,10 +144,11 @@ import TrackerSupport
 
     @Test func `a repeated request does not return a secret again`() async throws {
         let server = try await TestServer()
-        for (path, status) in [("/api/v1/tokens", 201), ("/api/v1/access-codes", 201)] {
-            let headers = ["Idempotency-Key": "secret \(path.count)".replacing(" ", with: "-")]
-            #expect(try await server.ask("POST", path, "{}", headers: headers).status == status)
-            let again = try await server.ask("POST", path, "{}", headers: headers)
+        for path in ["tokens", "access-codes"] {
+            let headers = ["Idempotency-Key": path]
+            #expect(try await server.post(path, "{}", headers: headers).status == 201)
+            #expect(try #require(try server.store.request(path)).response == nil)
+            let again = try await server.post(path, "{}", headers: headers)
             #expect(
                 again.status == 409 && again.code == "secretGivenOnce" && again.body.contains("the list of tokens"),
                 "\(again.body)")
@@ -154,7 +156,9 @@ import TrackerSupport
         let made = try #require(try await server.get("tokens").json["tokens"] as? [[String: Any]])
         #expect(made.count == 2)
         // A token can be revoked by its position in the list.
-        let id = try #require(made.first { $0["label"] as? String == "http" }?["id"] as? String)
+        let token = try #require(made.first { $0["label"] as? String == "http" })
+        #expect(token["scope"] as? String == "log", "the default scope")
+        let id = try #require(token["id"] as? String)
         #expect(try await server.delete("tokens/\(id)").json["revoked"] as? Int == 1)
     }
 }

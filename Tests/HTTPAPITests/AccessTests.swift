@@ -267,17 +267,6 @@ import TrackerSupport
         #expect(try await server.get("settings").json["hydration.countSessionWater"] as? Bool == false)
     }
 
-    @Test func `a service is not ready when its store is missing`() async throws {
-        let folder = try TemporaryFolder()
-        let server = try await TestServer(try TrackerStore(path: folder.file("s.sqlite")))
-        _ = try await server.post("drinks", #"{"ml": 100}"#)
-        #expect(try await server.ask("GET", "/readyz").status == 200)
-        try FileManager.default.moveItem(atPath: folder.file("s.sqlite"), toPath: folder.file("t.sqlite"))
-        let reply = try await server.ask("GET", "/readyz")
-        #expect(reply.status >= 500 && reply.code == "storeWasRemoved", "\(reply)")
-        #expect(try await server.ask("GET", "/healthz").status == 200)
-    }
-
     /// The ntfy topic contains the key of the action buttons: with it a read token would be a write token.
     @Test func `a secret address is shown only to clients that may change it`() async throws {
         let server = try await TestServer()

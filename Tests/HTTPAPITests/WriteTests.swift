@@ -290,13 +290,6 @@ import TrackerService
         #expect(try await server.total() == 500)
     }
 
-    @Test func `a token appears only in the response that created it`() async throws {
-        let server = try await TestServer()
-        let made = try await server.post("tokens", #"{"label": "x"}"#, headers: ["Idempotency-Key": "tk"])
-        #expect(made.json["token"] != nil && made.json["scope"] as? String == "log", "the default scope is log")
-        #expect(try #require(try server.store.request("tk")).response == nil)
-    }
-
     /// A remote administrator must not read files of the service's machine with these settings.
     @Test(arguments: ["ntfy.tokenFile", "webhook.secretFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
     func `settings with files need an administrator`(name: String) async throws {
