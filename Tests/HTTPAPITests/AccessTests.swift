@@ -1,5 +1,4 @@
 import Foundation
-import NIOCore
 @testable import WebServer
 import Logging
 import Store
@@ -11,18 +10,11 @@ import TrackerService
 import TrackerSupport
 
 @Suite struct AccessTests {
-    @Test(arguments: [
-        ("http://localhost:8077", "localhost:8077", true), ("http://localhost", "localhost:80", true),
-        ("https://bench", "bench:443", true), ("http://evil.example", "localhost:8077", false),
-        ("null", "localhost:8077", false), ("http://localhost:8078", "localhost:8077", false),
-        ("ftp://localhost:8077", "localhost:8077", false),
-    ])
-    func `a request's origin must equal the address of the page`(origin: String, host: String, isSame: Bool) {
-        #expect(Authenticator.isSame(origin: origin, as: host) == isSame)
-    }
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer() }
 
     @Test func `an address in use is reported`() async throws {
-        let server = try await TestServer()
         let second = HTTPServer(server.app, log: .silent)
         await #expect { try await second.run(on: .tcp(host: "127.0.0.1", port: server.port)) { _ in } } throws: {
             error in "\(error)" == "another program listens there (find it with: ss -ltnp)"
@@ -34,7 +26,6 @@ import TrackerSupport
         (format.locale, format.timeZone, format.dateFormat) = (
             Locale(identifier: "en_US_POSIX"), TimeZone(identifier: "UTC"), "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         )
-        let server = try await TestServer()
         for path in ["/healthz", "/api/v1/state", "/nowhere"] {
             let said = try #require(try await server.ask("GET", path).headers["date"])
             let date = try #require(format.date(from: said), "\(said)")
@@ -65,7 +56,6 @@ import TrackerSupport
     @Test func `every route answers 401 over TCP without a credential, whatever the headers say`() async throws {
         let routes = try Route.all()
         #expect(routes.count > 60)
-        let server = try await TestServer()
         let forged: [(headers: [String: String], host: String?)] = [
             ([:], nil), (["Sec-Fetch-Site": "same-origin"], nil), (["Sec-Fetch-Site": "none"], nil),
             (["Origin": "http://127.0.0.1:\(server.port)", "Sec-Fetch-Site": "same-origin"], nil),
@@ -107,13 +97,11 @@ import TrackerSupport
     }
 
     @Test func `a write is rejected when its body is not JSON`() async throws {
-        let server = try await TestServer()
         let form = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Content-Type": "text/plain"])
         #expect(form.status == 415)
     }
 
     @Test func `a token with the scope widget gives access to widgets only`() async throws {
-        let server = try await TestServer()
         let token = try server.token(.widget)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
         let embedded = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"]
         let widget = try await server.askUnsigned("GET", "/widget/small.svg?token=\(token)", headers: embedded)
@@ -142,7 +130,6 @@ import TrackerSupport
     }
 
     @Test func `a client without the admin scope revokes only its own token`() async throws {
-        let server = try await TestServer()
         let (own, other) = (try server.token(.read), try server.token(.read))
         func id(_ headers: [String: String]) async throws -> String {
             try #require(try await server.get("access", headers: headers).json["token"] as? String)
@@ -155,7 +142,6 @@ import TrackerSupport
     }
 
     @Test func `a token can have at most 32 event streams`() async throws {
-        let server = try await TestServer()
         let token = try server.token(.read)
         var streams: [EventStream] = []
         for _ in 0..<32 { streams.append(try await EventStream.opened(server, headers: token)) }
@@ -192,7 +178,6 @@ import TrackerSupport
         ("Bearer nobody-knows-this-token", 401),
     ])
     func `proxy credentials grant nothing`(authorization: String, status: Int) async throws {
-        let server = try await TestServer()
         #expect(
             try await server.askUnsigned(
                 "GET", "/api/v1/state", headers: server.page.merging(["Authorization": authorization]) { $1 }
@@ -201,7 +186,6 @@ import TrackerSupport
 
     @Test(arguments: ["zz\r\n{\"ml\": 100}\r\n0\r\n\r\n", "a\n{\"ml\":100}\n0\n\n"], ["drinks", "import"])
     func `an invalid chunked body is a client error`(body: String, path: String) async throws {
-        let server = try await TestServer()
         let token = try #require(try server.token(.admin)["Authorization"])
         let client = try RawHTTP(port: server.port)
         client.send(
@@ -219,7 +203,6 @@ import TrackerSupport
         ("Transfer-Encoding: CHUNKED\r\nContent-Encoding: identity", 201, ""),
     ])
     func `a compressed body is rejected`(fields: String, status: Int, code: String) async throws {
-        let server = try await TestServer()
         let reply = try await RawHTTP.exchange(
             server.port,
             """
@@ -232,7 +215,6 @@ import TrackerSupport
     /// A double slash must not bypass a proxy's rule for `/api/v1/tokens`.
     @Test(arguments: ["/api/v1//state", "//api/v1/state", "/api//v1/state"])
     func `an empty path segment is not ignored`(path: String) async throws {
-        let server = try await TestServer()
         #expect(try await server.ask("GET", path).status == 404)
         #expect(try await server.get("history?day=2026-06-15&x=//").code == "unknownParameter")
     }
@@ -242,7 +224,6 @@ import TrackerSupport
         ("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", ""),
     ])
     func `a request with two Host headers is rejected`(first: String, second: String) async throws {
-        let server = try await TestServer()
         let reply = try await RawHTTP.exchange(
             server.port,
             """
@@ -255,7 +236,6 @@ import TrackerSupport
 
     /// Setting names are case-insensitive, so the filter is too.
     @Test func `Waterline settings are hidden regardless of letter case`() async throws {
-        let server = try await TestServer()
         let away = try server.token(.control)
         for name in [
             "waterline.discreet", "Waterline.Discreet", "hydration.countSessionWater", "HYDRATION.COUNTSESSIONWATER",
@@ -269,7 +249,6 @@ import TrackerSupport
 
     /// The ntfy topic contains the key of the action buttons: with it a read token would be a write token.
     @Test func `a secret address is shown only to clients that may change it`() async throws {
-        let server = try await TestServer()
         let names = ["ntfy.url", "webhook.url", "sync.url"]
         let given = names.map { "\"\($0)\": \"http://127.0.0.1:9/s3cret\"" }.joined(separator: ", ")
         #expect(try await server.patch("settings", "{\(given)}").body.contains("s3cret"))
@@ -380,7 +359,6 @@ import TrackerSupport
     }
 
     @Test func `an access code works once`() async throws {
-        let server = try await TestServer()
         let made = try await server.post("access-codes", #"{"label": "phone"}"#)
         let code = try #require(made.json["code"] as? String)
         #expect(
@@ -398,7 +376,6 @@ import TrackerSupport
     }
 
     @Test func `a script gets a token for an access code`() async throws {
-        let server = try await TestServer()
         let code = try #require(try await server.post("access-codes", #"{"scope": "log"}"#).json["code"] as? String)
         let reply = try await server.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)", "token": true}"#)
         let token = try #require(reply.json["token"] as? String, "\(reply.body)")
@@ -420,7 +397,6 @@ import TrackerSupport
     }
 
     @Test func `a revoked client receives no more events`() async throws {
-        let server = try await TestServer()
         let token = try server.token(.read)
         let client = try RawHTTP(port: server.port)
         client.send(
@@ -446,7 +422,6 @@ import TrackerSupport
     func `a request for an unknown path, method or parameter is rejected`(
         method: String, path: String, status: Int
     ) async throws {
-        let server = try await TestServer()
         let reply = try await server.ask(method, path)
         #expect(reply.status == status, "\(path): \(reply.body)")
         #expect(reply.headers["x-content-type-options"] == "nosniff" && reply.headers["content-security-policy"] != nil)
@@ -454,7 +429,6 @@ import TrackerSupport
     }
 
     @Test func `bodies and headers above the limits are rejected`() async throws {
-        let server = try await TestServer()
         let huge = #"{"ml": "\#(String(repeating: "1", count: 80_000))"}"#
         #expect(try await server.post("drinks", huge).status == 413)
         let header = try? await server.get("state", headers: ["X-Long": String(repeating: "x", count: 100_000)])
@@ -466,7 +440,6 @@ import TrackerSupport
     }
 
     @Test func `the server survives a request truncated at any byte`() async throws {
-        let server = try await TestServer()
         let request = """
             POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)Origin: http://localhost\r\n\
             Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 250}

@@ -59,6 +59,16 @@ import Testing
         #expect(HTTPListener.connectionCount(2500, files: files) == connectionCount)
     }
 
+    @Test(arguments: [
+        ("http://localhost:8077", "localhost:8077", true), ("http://localhost", "localhost:80", true),
+        ("https://bench", "bench:443", true), ("http://evil.example", "localhost:8077", false),
+        ("null", "localhost:8077", false), ("http://localhost:8078", "localhost:8077", false),
+        ("ftp://localhost:8077", "localhost:8077", false),
+    ])
+    func `a request's origin must equal the address of the page`(origin: String, host: String, isSame: Bool) {
+        #expect(Authenticator.isSame(origin: origin, as: host) == isSame)
+    }
+
     @Test(
         arguments: [
             ("127.0.0.1", ""), ("::1", ""), ("::ffff:127.0.0.1", ""), ("192.168.1.5", "192.168.1.5"),

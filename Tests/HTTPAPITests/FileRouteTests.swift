@@ -8,12 +8,15 @@ import TrackerService
 
 /// Downloads and uploads of files. Serialized, because at most two uploads run at once.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct FileRouteTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer() }
+
     @Test(arguments: [
         ("json", "application/json", "json"), ("csv", "text/csv; charset=utf-8", "csv"),
         ("apple-health", "application/xml", "xml"),
     ])
     func `an export is imported once into another store`(format: String, type: String, ending: String) async throws {
-        let server = try await TestServer()
         for ml in [250, 330] {
             #expect(
                 try await server.post("drinks", "{\"ml\": \(ml), \"at\": \"2026-06-15T0\(ml == 250 ? 8 : 9):00\"}")
@@ -32,7 +35,6 @@ import TrackerService
     }
 
     @Test func `a repeated upload returns the first response, and its key is rejected for another file`() async throws {
-        let server = try await TestServer()
         let headers = ["Idempotency-Key": "file-1", "Content-Type": "text/csv"]
         let file = "startDate,value_ml\n2026-06-15T09:00:00Z,150\n"
         #expect(try await server.post("import", file, headers: headers).json["added"] as? Int == 1)
@@ -47,14 +49,12 @@ import TrackerService
         ("journal/import", "nonsense", "application/jsonl"),
     ])
     func `an invalid file is rejected with a reason`(path: String, file: String, type: String) async throws {
-        let server = try await TestServer()
         let reply = try await server.post("\(path)", file, headers: ["Content-Type": type])
         #expect(reply.status == 422 && reply.json["detail"] as? String != nil, "\(reply.status) \(reply.body)")
         #expect(try await server.total() == 0)
     }
 
     @Test func `a backup needs administrator access`() async throws {
-        let server = try await TestServer()
         #expect(try await server.post("drinks", #"{"ml": 300}"#).status == 201)
         #expect(try await server.get("backup", headers: server.token(.control)).status == 403)
         #expect(try await server.post("import", "x", headers: server.token(.log)).status == 403)
@@ -66,7 +66,6 @@ import TrackerService
     }
 
     @Test func `an empty journal is exported as JSON Lines`() async throws {
-        let server = try await TestServer()
         let reply = try await server.get("journal/export")
         #expect(reply.status == 200 && reply.headers["content-type"] == "application/jsonl" && reply.body.isEmpty)
         #expect(try await server.get("export?format=pdf").code == "notAFormat")

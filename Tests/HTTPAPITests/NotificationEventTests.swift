@@ -218,8 +218,7 @@ import WebServer
     /// Tracker spec section 10.7: the file next to the store is always complete, owner-only, up to date within seconds,
     /// and deleted by a purge.
     @Test func `the state file is written atomically`() async throws {
-        let day = try CheckedDay()
-        let client = try await day.serve()
+        let client = try await CheckedDay().serve()
         let file = try #require(client.server.store.stateFile)
         let keeping = Task { await client.server.app.updateStateFile { Issue.record("\($0)") } }
         let isRead = Mutex(false)
@@ -264,6 +263,10 @@ import WebServer
 
 /// The state and the event stream (tracker spec section 10, checks 9 and 10 of B9).
 @Suite struct StateAndEventsTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer() }
+
     @Test(arguments: [
         ("history?day=2026-02-01&day=2026-02-02", "repeatedParameter"),
         ("history?day=2026-02-01&month=2026-02", "severalParameters"),
@@ -272,14 +275,12 @@ import WebServer
         ("events?looks=no&looks=no", "repeatedParameter"), ("why?at=%25zz", "notATime"),
     ])
     func `an ambiguous query is rejected`(path: String, code: String) async throws {
-        let server = try await TestServer()
         let answer = try await server.get("\(path)")
         #expect(answer.status == 422 && answer.code == code, "\(answer.status) \(answer.body)")
         #expect(try await server.get("why?at=12%3A30").status == 200)
     }
 
     @Test func `a request for an unchanged state gets status 304`() async throws {
-        let server = try await TestServer()
         let tag = try #require(try await server.get("state").headers["etag"])
         let again = try await server.get("state", headers: ["If-None-Match": tag])
         #expect(again.status == 304 && again.body.isEmpty)
@@ -289,7 +290,6 @@ import WebServer
 
     /// A browser stores the headers of this response: with `no-store` it would delete the page.
     @Test func `the response for an unchanged page has the same cache rule`() async throws {
-        let server = try await TestServer()
         let page = try await server.ask("GET", "/app.js")
         let again = try await server.ask("GET", "/app.js", headers: ["If-None-Match": page.headers["etag"] ?? ""])
         #expect(again.status == 304 && again.headers["cache-control"] == page.headers["cache-control"])
@@ -312,7 +312,6 @@ import WebServer
     }
 
     @Test func `an event stream with selected fields sends only these and their changes`() async throws {
-        let server = try await TestServer()
         let total = try EventStream(server, "fields=dailyTotalMl,percent")
         let sessions = try EventStream(server, "fields=dailyTotalMl,session")
         #expect(
@@ -328,7 +327,6 @@ import WebServer
 
     /// A remote client must get neither an unchanged state nor a new ETag when a session entry is added.
     @Test func `session events are not sent to remote clients`() async throws {
-        let server = try await TestServer()
         let away = try server.token(.read)
         let (near, far) = (try EventStream(server), try EventStream(server, headers: away))
         _ = try await near.events { $0.kind == "state" }
@@ -351,7 +349,6 @@ import WebServer
     }
 
     @Test func `a client that never reads is disconnected`() async throws {
-        let server = try await TestServer()
         let lazy = try RawHTTP(port: server.port)
         lazy.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\(server.signedIn)\r\n")
         let eager = try RawHTTP(port: server.port)
@@ -366,7 +363,6 @@ import WebServer
     }
 
     @Test func `metrics are in Prometheus format`() async throws {
-        let server = try await TestServer()
         _ = try await server.get("nothing")
         let text = try await server.ask("GET", "/metrics").body
         #expect(text.contains("waterh_http_responses_total{code=\"404\"} 1"))

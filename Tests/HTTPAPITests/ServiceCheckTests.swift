@@ -10,7 +10,7 @@ import TrackerService
 /// specification's page of checks lists the tests of the others.
 @Suite struct ServiceCheckTests {
     /// B9-08.
-    @Test func `a page for a second screen exists, and the state contains its texts`() async throws {
+    @Test func `the second screen has a page, and the state has its colour, litres, words and age`() async throws {
         let day = try CheckedDay()
         try day.set("13:00")
         let client = try await day.serve()
@@ -24,7 +24,7 @@ import TrackerService
     }
 
     /// B9-09.
-    @Test func `a listening client receives a new record within two seconds`() async throws {
+    @Test func `a record that arrives is at a listening client within two seconds`() async throws {
         let day = try CheckedDay()
         let client = try await day.serve()
         let stream = try EventStream(client.server, "fields=dailyTotalMl")
@@ -40,8 +40,7 @@ import TrackerService
 
     /// B9-10.
     @Test func `a new client gets the whole state first`() async throws {
-        let day = try CheckedDay()
-        let client = try await day.serve()
+        let client = try await CheckedDay().serve()
         try await client.drink(330)
         let first = try #require(try await EventStream(client.server).events { _ in true }.first)
         #expect(first.kind == "state" && first.json["dailyTotalMl"] as? Int == 330)
@@ -49,7 +48,7 @@ import TrackerService
     }
 
     /// B9-11.
-    @Test func `a client is informed when the deficit grows every two minutes`() async throws {
+    @Test func `two minutes without input raise the deficit by five or six, unasked`() async throws {
         let day = try CheckedDay()
         try day.set("14:00")
         let client = try await day.serve()

@@ -9,8 +9,7 @@ import TrackerCore
     @Test(arguments: [(0, 0.0), (1000, 0.5), (1500, 0.75), (2000, 1), (2600, 1)])
     func `the length of the arc is the progress times the circumference`(total: Int, progress: Double) async throws {
         // At wake time no drink is due yet, and none is once the goal is met.
-        let day = try CheckedDay(at: "07:00")
-        let client = try await day.serve()
+        let client = try await CheckedDay(at: "07:00").serve()
         _ = try await client.server.patch("settings", #"{"hydration.goalMl": 2000}"#)
         try await client.drink(total)
         let svg = try await client.picture("circular.svg")
@@ -31,8 +30,7 @@ import TrackerCore
 
     /// K-A15: while a drink is due, the whole ring is a rainbow, also at 0.
     @Test func `a due drink shows the whole ring as a rainbow on an empty day`() async throws {
-        let day = try CheckedDay(at: "14:00")
-        let client = try await day.serve()
+        let client = try await CheckedDay(at: "14:00").serve()
         let svg = try await client.picture("circular")
         let parts = svg.matches(
             of:
@@ -53,8 +51,7 @@ import TrackerCore
     func `the widget's colour follows the deficit, and its percentage follows the total`(
         total: Int, colour: String
     ) async throws {
-        let day = try CheckedDay(at: "10:00")
-        let client = try await day.serve()
+        let client = try await CheckedDay(at: "10:00").serve()
         try await client.drink(total)
         for name in ["circular", "corner"] {
             let svg = try await client.picture(name)

@@ -10,6 +10,10 @@ import TrackerService
 @testable import WebServer
 
 @Suite struct WriteTests {
+    private let server: TestServer
+
+    init() async throws { server = try await TestServer() }
+
     @Test func `a request repeated during a restart counts once`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("waterh.sqlite")
@@ -28,7 +32,6 @@ import TrackerService
     }
 
     @Test func `an idempotency key of another request is rejected`() async throws {
-        let server = try await TestServer()
         let headers = ["Idempotency-Key": "tap-1"]
         #expect(try await server.post("drinks", #"{"ml": 250}"#, headers: headers).status == 201)
         let other = try await server.post("drinks", #"{"ml": 100}"#, headers: headers)
@@ -37,7 +40,6 @@ import TrackerService
 
     @Test(arguments: ["", "a tap", "täp", String(repeating: "k", count: 129)])
     func `an idempotency key with unusual characters is rejected`(key: String) async throws {
-        let server = try await TestServer()
         let reply = try await server.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": key])
         #expect(reply.status == 422 && reply.code == "idempotencyKey", "\(reply.status) \(reply.body)")
         #expect(try await server.total() == 0)
@@ -49,7 +51,6 @@ import TrackerService
         (#"{"key": "\#(String(repeating: "a", count: 64))"}"#, 422),
     ])
     func `an incomplete action is rejected with the name of the missing field`(body: String, status: Int) async throws {
-        let server = try await TestServer()
         let reply = try await server.post("press", body)
         #expect(reply.status == status, "\(reply.body)")
     }
@@ -108,7 +109,6 @@ import TrackerService
         (#"{"estimate": 1e300}"#, "estimate"),
     ])
     func `an amount out of range is rejected`(body: String, code: String) async throws {
-        let server = try await TestServer()
         #expect(try await server.post("session", "{}").status == 200)
         let reply = try await server.post("session/drink", body)
         #expect(reply.status == 422 && reply.code == code, "\(reply.status) \(reply.body)")
@@ -130,7 +130,6 @@ import TrackerService
         ("POST", "/api/v1/sign-in", #"{"code": "1", "code": "2"}"#, "code"),
     ])
     func `a repeated JSON key is rejected`(method: String, path: String, body: String, key: String) async throws {
-        let server = try await TestServer()
         let reply = try await server.ask(method, path, body, headers: server.page)
         #expect(
             reply.status == 422 && reply.code == "repeatedField"
@@ -142,26 +141,12 @@ import TrackerService
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian])
     func `a body that is not UTF-8 is rejected`(encoding: String.Encoding) async throws {
         let body = String(decoding: try #require(#"{"ml": 100, "ml": 2000}"#.data(using: encoding)), as: UTF8.self)
-        let server = try await TestServer()
         let reply = try await server.post("drinks", body)
         #expect(reply.status == 400 && reply.body.contains("not text in UTF-8"), "\(reply.status) \(reply.body)")
         #expect(try await server.total() == 0)
     }
 
-    @Test(
-        arguments: [
-            (#"["a", "a"]"#, nil), (#"[{"a": 1}, "a", "a"]"#, nil), (#"{"a": 1, "b": [1, "a", "b"], "c": "a"}"#, nil),
-            ("{\"a\": \"\u{301}\", \"b\": \"\", \"a\": 1}", "a"), (#"{}"#, nil),
-            (#"{"a": "\"a\":", "b": ",\"a\""}"#, nil),
-            (#"{"a": 1, "a": 1}"#, "a"), (#"{"a": [{"x": 1}], "b": 1 , "a": 2}"#, "a"), (#"{"": 1, "": 2}"#, ""),
-            (#"{"ä": 1, "\u00e4": 2}"#, "ä"), ("[1, 1]", nil), ("\"a\"", nil),
-        ] as [(String, String?)])
-    func `JSON keys with escapes are read`(json: String, key: String?) {
-        #expect(Fields.repeatedKey(in: json) == key)
-    }
-
     @Test func `undo reverts the latest entry that the page shows`() async throws {
-        let server = try await TestServer()
         func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply { try await server.post(path, body) }
         func undone(_ body: String) async throws -> String? { try await post("undo", body).json["undone"] as? String }
         _ = try await post("drinks", #"{"ml": 100, "at": "2026-06-14T12:00"}"#)
@@ -187,7 +172,6 @@ import TrackerService
     }
 
     @Test func `a repeated purge request deletes nothing again`() async throws {
-        let server = try await TestServer()
         let headers = ["Idempotency-Key": "purge-1"]
         #expect(try await server.post("purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
         #expect(try await server.post("drinks", #"{"ml": 300}"#).status == 201)
@@ -261,7 +245,6 @@ import TrackerService
     }
 
     @Test func `a failed revocation can be repeated`() async throws {
-        let server = try await TestServer()
         let tokens = try (0..<20).map { _ in try server.token(.log) }
         let headers = ["Idempotency-Key": "lost"]
         for _ in 0..<2 {
@@ -293,7 +276,6 @@ import TrackerService
     /// A remote administrator must not read files of the service's machine with these settings.
     @Test(arguments: ["ntfy.tokenFile", "webhook.secretFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
     func `settings with files need an administrator`(name: String) async throws {
-        let server = try await TestServer()
         let away = try server.token(.admin)
         let refused = try await server.patch("settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
         #expect(refused.status == 403 && refused.code == "onlyHere")
@@ -321,7 +303,6 @@ import TrackerService
     func `a token grants its scope only`(
         scope: Scope, method: String, path: String, body: String?, status: Int
     ) async throws {
-        let server = try await TestServer()
         #expect(try await server.ask(method, path, body, headers: try server.token(scope)).status == status)
     }
 
@@ -333,7 +314,6 @@ import TrackerService
         (#"{"ml": 250, "at": "08:30"}"#, 201), (#"{"ml": 1e400}"#, 422),
     ])
     func `invalid drinks are rejected`(body: String, status: Int) async throws {
-        let server = try await TestServer()
         let reply = try await server.post("drinks", body)
         #expect(reply.status == status, "\(body): \(reply.body)")
         if status >= 400 {
@@ -346,6 +326,18 @@ import TrackerService
 }
 
 @Suite struct FieldsTests {
+    @Test(
+        arguments: [
+            (#"["a", "a"]"#, nil), (#"[{"a": 1}, "a", "a"]"#, nil), (#"{"a": 1, "b": [1, "a", "b"], "c": "a"}"#, nil),
+            ("{\"a\": \"\u{301}\", \"b\": \"\", \"a\": 1}", "a"), (#"{}"#, nil),
+            (#"{"a": "\"a\":", "b": ",\"a\""}"#, nil),
+            (#"{"a": 1, "a": 1}"#, "a"), (#"{"a": [{"x": 1}], "b": 1 , "a": 2}"#, "a"), (#"{"": 1, "": 2}"#, ""),
+            (#"{"ä": 1, "\u00e4": 2}"#, "ä"), ("[1, 1]", nil), ("\"a\"", nil),
+        ] as [(String, String?)])
+    func `JSON keys with escapes are read`(json: String, key: String?) {
+        #expect(Fields.repeatedKey(in: json) == key)
+    }
+
     @Test func `a body truncated at any byte is rejected`() throws {
         let body = #"{"ml": 250, "at": "14:00", "list": [1, "two", true], "no": false}"#
         for end in 1..<body.utf8.count {
