@@ -213,22 +213,6 @@ import Testing
         #expect(try await pair.gateway("adopt \(Self.address)").exitCode == 0)
         #expect(try await pair.gateway(send).exitCode == 0)
     }
-
-    @Test func `doctor reports missing parts with an action and writes nothing`() async throws {
-        let folder = try TemporaryFolder()
-        let result = try await Program.gateway.run(
-            "doctor --json --link unix:\(folder.file("none.sock")) --store \(folder.file("s.sqlite"))")
-        let object = try result.object()
-        #expect(result.exitCode == 5 && object["ok"] as? Bool == false)
-        let checks = try #require(object["checks"] as? [[String: Any]])
-        for check in checks {
-            #expect(check["check"] is String && check["found"] is String, "\(check)")
-            #expect(["good", "note", "bad"].contains(check["status"] as? String), "\(check)")
-            #expect(check["status"] as? String != "bad" || check["advice"] is String, "\(check)")
-        }
-        #expect(checks.contains { ($0["check"] as? String)?.hasPrefix("kernel") == true })
-        #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
-    }
 }
 
 @Suite struct GatewayDemoTests {
