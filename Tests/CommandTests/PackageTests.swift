@@ -215,7 +215,10 @@ import Testing
         #expect(codes == ["2", "3", "4"] && lines.contains("Restart=on-failure"))
         guard unit != "waterh-emulator@.service" else { return }
         let folder = try TemporaryFolder()
-        for wrong in ["link = bluez", "listen = \"everywhere\"", "unknown = 1", "[mqtt]\nurl = \"nowhere\""] {
+        for wrong in [
+            "link = bluez", "listen = \"everywhere\"", "unknown = 1", "[mqtt]\nurl = \"nowhere\"",
+            "[ntfy]\nurl = \"https://h/t\"\ntoken-file = \"/nowhere/token\"",
+        ] {
             try folder.write(wrong, to: "waterh.toml")
             let result = try await Program.gateway.run(
                 [

@@ -141,17 +141,4 @@ import Testing
         #expect(try await !ntfy.status().contains("ntfy: "))
         try await service.stop()
     }
-
-    @Test(arguments: [
-        ("url = \"https://ntfy.example\"", "topic"),
-        ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"),
-    ])
-    func `an invalid token file is reported at the start`(lines: String, word: String) async throws {
-        let folder = try TemporaryFolder()
-        let store = "store = \"\(folder.file("a.sqlite"))\""
-        try folder.write("\(store)\n[ntfy]\n\(lines)\n", to: "waterh.toml")
-        let result = try await Program.gateway.run(
-            "run --config \(folder.file("waterh.toml")) --link unix:\(folder.file("b.sock"))")
-        #expect(result.exitCode != 0 && result.error.contains(word) && result.error.contains("ntfy"), "\(result.error)")
-    }
 }
