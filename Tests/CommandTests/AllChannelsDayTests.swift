@@ -62,7 +62,9 @@ import Testing
                 try Broker.freePort()
             )
             (store, shift) = (folder.file("s.sqlite"), try await ClockShift(in: folder))
-            environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path].merging(
+            environment = [
+                "XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path, "WATERH_ZONE": "UTC",
+            ].merging(
                 shift.environment
             ) { $1 }
             subscriber = try await broker.listen("hydration/notify", as: "subscriber")
@@ -93,11 +95,7 @@ import Testing
 
         @discardableResult
         func tracker(_ line: String) async throws -> Program.Result {
-            let result = try await Program.tracker.run(
-                line.split(separator: " ").map(String.init)
-                    + ["--store", store, "--zone", "UTC"].prefix(line == "token" ? 2 : 4), environment: environment)
-            #expect(result.exitCode == 0, "\(line): \(result.error)")
-            return result
+            try await Program.tracker.succeed("\(line) --store \(store)", environment: environment)
         }
 
         func startService() throws {
@@ -118,7 +116,6 @@ import Testing
         /// Starts a client of the event stream, which resumes after the last event id as a browser does.
         func startStream() async throws {
             if accessArguments.isEmpty { accessArguments = try await Pair.signedIn(store) }
-            let curl = try #require(Program(system: "curl"))
             let ids = streams.flatMap { $0.output.components(separatedBy: "\n\n").dropLast() }.flatMap {
                 $0.split(separator: "\n")
             }.compactMap { $0.hasPrefix("id: ") ? Int($0.dropFirst(4)) : nil }
@@ -127,23 +124,15 @@ import Testing
                 ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"]
                 + accessArguments
             streams.append(
-                try curl.start(always + last + ["http://127.0.0.1:\(port)/api/v1/events?shows=notifications&looks=no"]))
+                try Program.curl.start(
+                    always + last + ["http://127.0.0.1:\(port)/api/v1/events?shows=notifications&looks=no"]))
         }
 
-        func isReady() async throws {
-            let limit = 60.0
-            let logLines = ["MQTT: connected", "go to Webhook", "go to ntfy"]
-            #expect(
-                await eventually(within: limit) { logLines.allSatisfy { service?.error.contains($0) == true } },
-                "\(service?.error ?? "")")
-            if hasAgent {
-                #expect(
-                    await eventually(within: limit) { agent?.error.contains("on this desktop") == true },
-                    "\(agent?.error ?? "")")
-            }
-            #expect(
-                await eventually(within: limit) { streams.last?.output.contains("event: state") == true },
-                "\(streams.last?.error ?? "")")
+        func isReady() async {
+            await service?.says("MQTT: connected", "go to Webhook", "go to ntfy", within: 60)
+            await agent?.says("on this desktop", within: 60)
+            let isStreaming = await eventually(within: 60) { streams.last?.output.contains("event: state") == true }
+            #expect(isStreaming, "\(streams.last?.error ?? "")")
         }
 
         /// Advances the clock by this number of minutes and wakes sleeping programs by a write to the store. Entries
@@ -158,10 +147,6 @@ import Testing
         }
 
         // MARK: - Received notifications
-
-        private func json(_ text: some StringProtocol) -> [String: Any] {
-            (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
-        }
 
         func atDesktop() -> [ReceivedNotification] {
             desktops.flatMap { $0.notified.items }.map {
@@ -192,19 +177,21 @@ import Testing
         }
 
         func atBroker() -> [ReceivedNotification] {
-            subscriber.payloads(at: "hydration/notify").map { ReceivedNotification(json($0), id: "notificationId") }
-                .filter { !$0.isSessionStatus }
+            subscriber.payloads(at: "hydration/notify").map {
+                ReceivedNotification($0.jsonObject ?? [:], id: "notificationId")
+            }
+            .filter { !$0.isSessionStatus }
         }
 
         func inStream() -> [ReceivedNotification] {
             streams.flatMap { $0.output.components(separatedBy: "\n\n") }.filter { $0.contains("event: notify") }.map {
                 let data = $0.split(separator: "\n").first { $0.hasPrefix("data:") }?.dropFirst(5) ?? ""
-                return ReceivedNotification(json(data))
+                return ReceivedNotification(data.jsonObject ?? [:])
             }.filter { !$0.isSessionStatus }
         }
 
         func atHook() throws -> [ReceivedNotification] {
-            try hook.requests().map { ReceivedNotification(json($0.body)["data"] as? [String: Any] ?? [:]) }
+            try hook.requests().map { ReceivedNotification($0.json["data"] as? [String: Any] ?? [:]) }
                 .filter { !$0.isSessionStatus }
         }
 
@@ -297,7 +284,7 @@ import Testing
         try bench.startService()
         try await bench.startStream()
         try bench.startAgent()
-        try await bench.isReady()
+        await bench.isReady()
         var (killed, downUntil): ([String: Int], [Bench.Victim: Int]) = ([:], [:])
         for minute in stride(from: 0, through: 1080, by: 5) {
             if let line = Self.script[minute] { try await bench.tracker(line) }
@@ -320,7 +307,7 @@ import Testing
         }
         for victim in downUntil.keys { try await bench.restart(victim) }
         if isKilling {
-            try await bench.isReady()
+            await bench.isReady()
             // Deliveries of a killed service finish after its claim has expired.
             for _ in 0..<3 { try await bench.pass(minutes: 2) }
         }
@@ -341,8 +328,6 @@ import Testing
         #expect(phone.map(\.shownText) == hook.map(\.shownText), "the phone")
         #expect(zip(phone, hook).allSatisfy { $1.id.hasPrefix($0.id + "/") }, "the ids on the phone")
 
-        let missed = delivered.filter { !$0.isOnDesktop }
-        let reasons = Dictionary(grouping: missed.compactMap(\.reason), by: \.self).mapValues(\.count)
         let onDesktop = Set(delivered.filter(\.isOnDesktop).map(\.id))
         let due = hook.filter { onDesktop.contains($0.id) }
         // A desktop or an agent that is killed before its response shows a notification again, or one that no longer
@@ -356,12 +341,6 @@ import Testing
         extra += rest
         let halfShown = bench.halfShown.flatMap { desktop[$0] }
         #expect(extra.allSatisfy(halfShown.contains), "shown \(extra), of these at a kill \(halfShown)")
-        print(
-            """
-            \(hook.count) notifications; broker \(broker.count) (\(bench.atBroker().count - broker.count) once more), \
-            stream \(stream.count), phone \(phone.count) (\(repeated) once more), desktop \(desktop.count) \
-            (\(extra.count) more, half shown at a kill), missed there \(reasons); killed \(killed)
-            """)
         if !isKilling {
             #expect(desktop == hook && repeated == 0, "the desktop or the phone")
             #expect(try bench.atHook() == hook && bench.atBroker() == hook, "once each")

@@ -121,7 +121,7 @@ import Testing
             let service = try serve("--listen 127.0.0.1:0")
             defer { service.send(signal: SIGTERM) }
             let more = arguments.split(separator: " ").map { String($0).replacing("TOKEN", with: " Bearer \(token)") }
-            return try await Program(path: "/usr/bin/curl").run(
+            return try await Program.curl.run(
                 ["-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "20"] + more + [
                     service.page() + "api/v1/presets"
                 ]
@@ -259,8 +259,7 @@ import Testing
             try folder.write(text, to: "\(name).toml")
         }
         func total(_ name: String) async throws -> Int? {
-            let result = try await Program.tracker.run("status --json", environment: environment(name))
-            return (try? JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])?[
+            try await Program.tracker.run("status --json", environment: environment(name)).output.jsonObject?[
                 "dailyTotalMl"] as? Int
         }
         try write("anna", "bottle = \"A4:C1:38:00:00:01\"")

@@ -36,7 +36,7 @@ import Testing
     @Test func `doctor reports a dangling store link and counts manual drinks`() async throws {
         let folder = try TemporaryFolder()
         let gone = folder.file("gone.sqlite")
-        try FileManager.default.createSymbolicLink(atPath: folder.file("s.sqlite"), withDestinationPath: gone)
+        try folder.link("s.sqlite", to: gone)
         let dangling = checks(try await doctor(folder, []), "store")
         #expect(
             dangling.first?["status"] as? String == "bad"
@@ -121,7 +121,7 @@ import Testing
         #expect(
             good.status == "good" && good.found.contains("\(open.url) at hydration")
                 && good.found.contains("accepts the connection"), "\(good)")
-        #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
+        #expect(!folder.has("s.sqlite"))
         let subscriber = try await open.listen("#")
         try await open.publish("end", "x")
         _ = try await subscriber.line { $0 == "0 end x" }

@@ -246,8 +246,7 @@ private struct Bottle {
             let result = try await bottle.control(words)
             #expect(result.exitCode == 0 && result.lines.count == 1, "\(words): \(result.error)")
         }
-        let status = try await bottle.control("status", "--json").output
-        let object = try #require(JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any])
+        let object = try await bottle.control("status", "--json").object()
         #expect(
             object["records"] as? Int == 1 && object["batteryPercent"] as? Int == 55
                 && object["charging"] as? String == "charging")
@@ -294,7 +293,7 @@ private struct Bottle {
         }
         #expect(
             try Data(contentsOf: URL(fileURLWithPath: file)).starts(with: begun)
-                && !FileManager.default.fileExists(atPath: bottle.folder.file("new.btsnoop")))
+                && !bottle.folder.has("new.btsnoop"))
         try await program.kill()
         try #require(mkfifo(pipe, 0o600) == 0)
         let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)

@@ -130,7 +130,7 @@ import Testing
             "\(verb) --link capture:\(file) --store s.sqlite", directory: folder.path)
         #expect(Int(result.exitCode) == code && result.output.isEmpty, "\(result.error)")
         #expect(result.error.contains("\(words) \(file): ") && result.error.contains("\n  "), "\(result.error)")
-        #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
+        #expect(!folder.has("s.sqlite"))
     }
 
     @Test func `doctor and send use the time zone of the poll`() async throws {
@@ -223,7 +223,7 @@ import Testing
             directory: home.folder.path)
         let line = try await demo.line { $0.hasPrefix("The page: ") }
         let link = try #require(line.firstMatch(of: /(http:\/\/127.0.0.1:\d+)\/sign-in#([0-9A-Z]{10})$/), "\(line)")
-        let (curl, jar) = (Program(path: "/usr/bin/curl"), home.folder.file("cookies"))
+        let (curl, jar) = (Program.curl, home.folder.file("cookies"))
         let signedIn = try await curl.run([
             "-sS", "-c", jar, "--json", "{\"code\": \"\(link.2)\"}", "\(link.1)/api/v1/sign-in",
         ])

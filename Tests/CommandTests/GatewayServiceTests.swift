@@ -69,14 +69,13 @@ import Testing
         #expect(journal.error.split(separator: "\n").allSatisfy { $0.hasPrefix("<") }, "\(journal.error)")
         let json = try await home.run(Program(program), line + " --log-format json")
         let lines = json.error.split(separator: "\n")
-        let objects = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String] }
+        let objects = lines.compactMap { $0.jsonObject as? [String: String] }
         #expect(objects.count == lines.count && objects.contains { $0["level"] == "error" }, "\(json.error)")
     }
 
     @Test func `every specified log key appears`() async throws {
-        let specification = try String(
-            contentsOfFile: Program.repository + "/Sources/CommandSupport/CommandSupport.docc/Commands.md",
-            encoding: .utf8)
+        let specification = try Program.repositoryText(
+            "Sources/CommandSupport/CommandSupport.docc/Commands.md")
         let list = try #require(
             specification.firstMatch(of: /as JSON its keys are ((?:[^.]|\n)*)\./).map { String($0.1) })
         let keys = Set(list.matches(of: /`([a-z]+)`/).map { String($0.1) })
@@ -88,9 +87,7 @@ import Testing
             "run --config \(config) --listen off --log-format json", environment: ["HOME": pair.folder.path])
         /// Each line is an object.
         func lines() -> [[String: String]] {
-            service.error.split(separator: "\n").compactMap {
-                try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String]
-            }
+            service.error.split(separator: "\n").compactMap { $0.jsonObject as? [String: String] }
         }
         #expect(
             await eventually(within: 40) {

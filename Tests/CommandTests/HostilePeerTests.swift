@@ -49,14 +49,6 @@ import Testing
 @Suite struct ForeignPeerCommandTests {
     private static let scripts = Program.repository + "/Tests/Foreign/"
 
-    private func python() throws -> Program {
-        try #require(Program(system: "python3"), "python3 is not installed: run hardware/bench setup")
-    }
-
-    private func json(_ text: some StringProtocol) throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
-    }
-
     // MARK: A foreign central at our emulator
 
     private func withEmulator(
@@ -66,7 +58,7 @@ import Testing
         let link = String(pair.socket.dropFirst("unix:".count))
         for ml in sips { try await pair.sip(ml) }
         try await body { arguments in
-            let result = try await python().run([Self.scripts + "att_central.py", link] + arguments)
+            let result = try await Program.python.run([Self.scripts + "att_central.py", link] + arguments)
             #expect(result.exitCode == 0, "\(result.error)\n\(pair.emulator.error)")
             return try result.object()
         }
@@ -117,13 +109,14 @@ import Testing
     ) async throws {
         let folder = try TemporaryFolder()
         let path = folder.url("b").path
-        let bottle = try python().start([Self.scripts + "att_bottle.py", path, "--connections", "20"] + arguments)
+        let bottle = try Program.python.start(
+            [Self.scripts + "att_bottle.py", path, "--connections", "20"] + arguments)
         _ = try await bottle.line { $0 == "ready" }
         try await body(
             {
                 try await Program.gateway.run(
                     ["poll", "--link", "unix:" + path, "--store", folder.url("s").path, "--json"], limit: 90)
-            }, { bottle.output.split(separator: "\n").last.flatMap { try? json($0) } })
+            }, { bottle.output.split(separator: "\n").last.flatMap(\.jsonObject) })
         bottle.send(signal: SIGKILL)
     }
 

@@ -97,7 +97,7 @@ struct StoreLock {
             import signal, sqlite3, sys; c = sqlite3.connect(sys.argv[1], 30, isolation_level=None)
             c.execute('BEGIN IMMEDIATE'); print('held', flush=True); signal.pause()
             """
-        holder = try #require(Program(system: "python3")).start(["-c", script, store])
+        holder = try Program.python.start(["-c", script, store])
         _ = try await holder.line { $0 == "held" }
     }
 

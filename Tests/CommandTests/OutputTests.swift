@@ -29,15 +29,14 @@ import Testing
         try FileManager.default.createDirectory(atPath: scratch.file("elsewhere"), withIntermediateDirectories: false)
         for target in ["elsewhere/there", "elsewhere/not-yet"] {
             if target.hasSuffix("there") { try scratch.write("old", to: target) }
-            try FileManager.default.createSymbolicLink(atPath: scratch.file("middle"), withDestinationPath: target)
-            try FileManager.default.createSymbolicLink(
-                atPath: scratch.file("link"), withDestinationPath: scratch.file("middle"))
+            try scratch.link("middle", to: target)
+            try scratch.link("link", to: scratch.file("middle"))
             try write("through", to: scratch.file("link"))
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.file("middle")) == target)
             #expect(try scratch.text(target) == "through")
             for name in ["middle", "link"] { try FileManager.default.removeItem(atPath: scratch.file(name)) }
         }
-        try FileManager.default.createSymbolicLink(atPath: scratch.file("loop"), withDestinationPath: "loop")
+        try scratch.link("loop", to: "loop")
         #expect(throws: CommandFailure.self) { try OutputFile(scratch.file("loop")) }
     }
 
@@ -63,7 +62,7 @@ import Testing
         #expect(throws: CommandFailure.self) { try OutputFile(scratch.path) }
         #expect(throws: CommandFailure.self) { try OutputFile(scratch.file("no/such/folder")) }
         #expect(throws: CommandFailure.self) { try write("x", to: "/dev/full") }
-        try FileManager.default.createSymbolicLink(atPath: scratch.file("other name"), withDestinationPath: path)
+        try scratch.link("other name", to: path)
         #expect(throws: CommandFailure.self, "the same file by another name") {
             try OutputFile(scratch.file("other name"), excluding: [path])
         }

@@ -11,9 +11,8 @@ import Testing
     private static func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
     private static func python(_ arguments: [String]) async throws -> Program.Result {
-        let python = try #require(Program(system: "python3"))
         // Not git: the folder under test can be a copy without a repository.
-        return try await python.run(
+        try await Program.python.run(
             arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1", "SOURCE_DATE_EPOCH": "1700000000"], limit: 120)
     }
 

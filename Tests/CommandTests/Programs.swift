@@ -9,6 +9,24 @@ extension Program {
     static let gateway = Program("waterh-gateway")
     static let replay = Program("waterh-replay")
     static let tracker = Program("waterh-tracker")
+    static let curl = Program(path: "/usr/bin/curl")
+
+    static var python: Program {
+        get throws { try #require(Program(system: "python3"), "this test needs python3: hardware/bench setup test") }
+    }
+
+    /// The text of a file of the repository.
+    static func repositoryText(_ path: String) throws -> String {
+        try String(contentsOfFile: "\(repository)/\(path)", encoding: .utf8)
+    }
+
+    /// The names of all tests of the running test bundle.
+    static func testNames() async throws -> [String] {
+        let testBinary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let list = try await Program(path: testBinary).run("--testing-library swift-testing --list-tests").lines
+        try #require(list.count > 100)
+        return list.map(String.init)
+    }
 
     /// Runs to the end. An exit code other than 0 is an error.
     @discardableResult
@@ -78,11 +96,16 @@ extension Program.Result {
     }
 
     func object() throws -> [String: Any] {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(outputBytes)) as? [String: Any] else {
+        guard let object = output.jsonObject else {
             throw CommandFailed(description: "not a JSON object: \(output)\nstandard error: \(error)")
         }
         return object
     }
+}
+
+extension StringProtocol {
+    /// The text as a JSON object; `nil` if it is none.
+    var jsonObject: [String: Any]? { try? JSONSerialization.jsonObject(with: Data(utf8)) as? [String: Any] }
 }
 
 extension RunningProgram {
@@ -123,6 +146,12 @@ extension TemporaryFolder {
     /// The sorted names in a folder.
     func names(_ name: String = "") throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: file(name)).sorted()
+    }
+
+    func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name)) }
+
+    func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: file(name), withDestinationPath: target)
     }
 
     func text(_ name: String) throws -> String { try String(contentsOf: url(name), encoding: .utf8) }

@@ -73,7 +73,7 @@ import Testing
         #expect(
             try await home.run(.gateway, "doctor --link \(pair.socket)").output.contains(
                 "day.sqlite: 2 drinks; 1 record from bottles"))
-        #expect(!FileManager.default.fileExists(atPath: home.folder.file("state")))
+        #expect(!home.folder.has("state"))
         // The environment and the option take precedence. An invalid file is named.
         #expect(
             try await home.with(["WATERH_STORE": home.folder.file("other")]).tracker("status").error.contains(
@@ -152,7 +152,7 @@ import Testing
             #expect(
                 result.error.contains(" \(service): it belongs to a service") && result.error.contains("sudo -u "),
                 "\(result.error)")
-            #expect(!FileManager.default.fileExists(atPath: home.folder.file("state")))
+            #expect(!home.folder.has("state"))
         }
     }
 }

@@ -27,9 +27,7 @@ import Testing
     static let blocks: [Block] = pages.flatMap(blocks(of:))
 
     private static func blocks(of page: String) -> [Block] {
-        guard let readme = try? String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8) else {
-            return []
-        }
+        guard let readme = try? Program.repositoryText(page) else { return [] }
         var blocks: [Block] = []
         var open: (kind: String, line: Int, text: String)?
         var isAfterBlock = false
@@ -91,9 +89,8 @@ import Testing
     }
 
     @Test func `the console block is an excerpt of the tested tour`() throws {
-        let readme = try String(contentsOfFile: Program.repository + "/docs/getting-started.md", encoding: .utf8)
-        let tour = try String(
-            contentsOfFile: Program.repository + "/Tests/CommandTests/tracker-tour.txt", encoding: .utf8)
+        let readme = try Program.repositoryText("docs/getting-started.md")
+        let tour = try Program.repositoryText("Tests/CommandTests/tracker-tour.txt")
         let start = try #require(readme.range(of: "```console\n"))
         let end = try #require(readme.range(of: "\n```", range: start.upperBound..<readme.endIndex))
         var steps = readme[start.upperBound..<end.lowerBound].components(separatedBy: "\n$ ")
@@ -106,7 +103,7 @@ import Testing
     }
 
     @Test func `the format examples are valid captures`() async throws {
-        let page = try String(contentsOfFile: Program.repository + "/docs/captures.md", encoding: .utf8)
+        let page = try Program.repositoryText("docs/captures.md")
         let examples = page.components(separatedBy: "```text\n").dropFirst().compactMap {
             $0.components(separatedBy: "```").first
         }
@@ -118,17 +115,14 @@ import Testing
     }
 
     @Test func `every row of the table of changes names files and tests that exist`() async throws {
-        let page = try String(contentsOfFile: Program.repository + "/CONTRIBUTING.md", encoding: .utf8)
+        let page = try Program.repositoryText("CONTRIBUTING.md")
         let table = try #require(
             page.components(separatedBy: "| to change | look at | then run |\n|---|---|---|\n").last)
         let rows = table.components(separatedBy: "\n").prefix { $0.hasPrefix("| ") }.map {
             $0.components(separatedBy: " | ")
         }
         #expect(rows.count >= 14)
-        let testBinary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let tests = try await Program(path: testBinary).run(["--testing-library", "swift-testing", "--list-tests"])
-            .lines
-        #expect(tests.count > 100)
+        let tests = try await Program.testNames()
         let help = try await Program(path: Program.repository + "/hardware/bench").run(["help"]).output
         for row in rows {
             try #require(row.count == 3, "\(row)")
@@ -153,9 +147,8 @@ import Testing
 
     @Test func `README, docs and pages do not exceed their sizes`() throws {
         for page in Self.pages where page == "README.md" || page.hasPrefix("docs/") {
-            let lines = try String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8).split(
-                separator: "\n", omittingEmptySubsequences: false
-            ).dropLast()
+            let lines = try Program.repositoryText(page).split(separator: "\n", omittingEmptySubsequences: false)
+                .dropLast()
             #expect(lines.count <= (page == "README.md" ? 150 : 200), "\(page) is too long")
             var (isFenced, paragraph) = (false, 0)
             for (index, line) in lines.enumerated() {

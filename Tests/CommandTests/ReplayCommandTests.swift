@@ -167,9 +167,8 @@ import Testing
 
         func profile(_ name: String, _ more: [String]) async throws -> (services: Int, bytes: Int) {
             try await replay.succeed(["clone", source, "-o", folder.file(name)] + more)
-            let data = try Data(contentsOf: folder.url(name))
-            let document = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-            return ((document["services"] as? [Any])?.count ?? 0, data.count)
+            let text = try folder.text(name)
+            return ((text.jsonObject?["services"] as? [Any])?.count ?? 0, text.utf8.count)
         }
         let all = try await profile("all.json", []), first = try await profile("first.json", ["--to", "+0.2"])
         #expect(first.services == all.services && first.services > 0)

@@ -105,12 +105,12 @@ import Testing
         let none = ["--store", folder.file("none.sqlite"), "--link", "unix:" + folder.file("none.sock")]
         try await Program.gateway.succeed(["report", "-o", folder.file("a.tar.gz")] + none)
         #expect(try await unpacked(folder.file("a.tar.gz"), into: folder)["store.txt"] == "No readable store.\n")
-        #expect(!FileManager.default.fileExists(atPath: folder.file("none.sqlite")))
+        #expect(!folder.has("none.sqlite"))
         let wrong = try await Program.gateway.run(
             ["report", "-o", folder.file("b.tar.gz"), "--log", folder.file("none.log")] + none)
         #expect(
             wrong.exitCode == 4 && wrong.error.contains("none.log: No such file or directory\n")
-                && !FileManager.default.fileExists(atPath: folder.file("b.tar.gz")))
+                && !folder.has("b.tar.gz"))
     }
 
     @Test(arguments: [

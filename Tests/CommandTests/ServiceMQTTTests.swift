@@ -4,10 +4,6 @@ import Testing
 
 /// The built programs with a real mosquitto.
 @Suite struct ServiceMQTTTests {
-    private static func json(_ text: String) -> [String: Any] {
-        (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
-    }
-
     /// A configuration without a bottle in the folder. Returns its path.
     private static func configure(
         _ folder: TemporaryFolder, _ name: String = "waterh.toml", store: String, mqtt: String
@@ -51,9 +47,9 @@ import Testing
         service = try pair.serve()
         let published: [String]? = await event {
             let sips = subscriber.payloads(at: "hydration/sip")
-            return Set(sips.compactMap { Self.json($0)["id"] as? String }).count == 3 ? sips : nil
+            return Set(sips.compactMap { $0.jsonObject?["id"] as? String }).count == 3 ? sips : nil
         }
-        let sips = try #require(published, "\(subscriber.output) \(service.error)").map(Self.json)
+        let sips = try #require(published, "\(subscriber.output) \(service.error)").compactMap(\.jsonObject)
         var first: [Int] = []
         for ml in sips.compactMap({ $0["ml"] as? Int }) where !first.contains(ml) { first.append(ml) }
         #expect(first == [100, 110, 120])

@@ -22,14 +22,14 @@ private struct PageService {
 
     /// A client of the event stream until it is deallocated.
     func events(_ query: String) throws -> RunningProgram {
-        try Program(path: "/usr/bin/curl").start(
+        try Program.curl.start(
             ["-sS", "-N", "--max-time", "120"] + signedIn + ["\(page)api/v1/events?\(query)"])
     }
 
     func isConnected() throws -> Bool { try pair.status()["connected"] as? Bool == true }
 
     func curl(_ path: String, _ arguments: [String] = []) async throws -> (status: Int, body: String) {
-        let result = try await Program(path: "/usr/bin/curl").run(
+        let result = try await Program.curl.run(
             ["-sS", "--max-time", "20", "-w", "\n%{http_code}", page + path] + arguments
                 + (arguments.contains { $0.hasPrefix("Authorization:") } ? [] : signedIn))
         let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
@@ -46,8 +46,7 @@ private struct PageService {
     }
 
     func total() async throws -> Int? {
-        let body = try await curl("api/v1/state").body
-        return (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])?["dailyTotalMl"] as? Int
+        try await curl("api/v1/state").body.jsonObject?["dailyTotalMl"] as? Int
     }
 }
 

@@ -43,8 +43,7 @@ import Testing
         let action = try #require((request.json["actions"] as? [[String: Any]])?.first, "\(request.body)")
         let (url, body) = (try #require(action["url"] as? String), try #require(action["body"] as? String))
         func pressButton(_ body: String) async throws -> String {
-            let curl = try #require(Program(system: "curl"))
-            return try await curl.run([
+            try await Program.curl.run([
                 "-sS", "--noproxy", "*", "-m", "20", "-H", "Content-Type: application/json", "-d", body, url,
             ]).output
         }

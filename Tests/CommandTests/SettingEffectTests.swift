@@ -127,8 +127,7 @@ struct SettingEffect: Sendable {
     }
 
     private static func server(token: String) async throws -> (program: RunningProgram, address: String) {
-        let python = try #require(Program(system: "python3"), "this test needs python3")
-        let program = try python.start([Program.repository + "/Tests/SyncTests/server.py", "0", token])
+        let program = try Program.python.start([Program.repository + "/Tests/SyncTests/server.py", "0", token])
         let port = try await program.line { $0.hasPrefix("port ") }.dropFirst(5)
         return (program, "http://127.0.0.1:\(port)/sync")
     }

@@ -178,7 +178,7 @@ import TrackerService
             _ = try await home.tracker("log \(ml)", at: "06:30")
         }
         let line = try await home.tracker("status --format waybar", at: time).output
-        let bar = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        let bar = try #require(line.jsonObject)
         #expect(bar["class"] as? String == state && bar["percentage"] as? Int == percent, "\(line)")
         #expect(
             (bar["tooltip"] as? String)?.hasPrefix(words) == true && line.split(separator: "\n").count == 1, "\(line)")
@@ -335,7 +335,7 @@ import TrackerService
         let other =
             try isOurs
             ? pair.serve("--listen 127.0.0.1:0 --verbose")
-            : Program(path: "/usr/bin/python3").start(
+            : Program.python.start(
                 "-u -m http.server 0 --bind 127.0.0.1 --directory \(pair.folder.path)")
         let port = try #require(
             await event(within: 30) {

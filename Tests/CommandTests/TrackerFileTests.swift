@@ -191,7 +191,6 @@ import TrackerCore
     @Test(arguments: ["csv", "jsonl", "influx"]) func `an independent parser reads every name unchanged`(format: String)
         async throws
     {
-        let python = try #require(Program(system: "python3"), "this test needs python3")
         let drinks = Self.names.enumerated().map { index, name in
             [
                 "startDate": "2026-06-15T12:\(index + 10):00+02:00", "endDate": "2026-06-15T12:\(index + 10):00+02:00",
@@ -205,7 +204,7 @@ import TrackerCore
             (format == "csv" ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : "").utf8
                 + stream.outputBytes
         ).write(to: folder.url("out"))
-        let read = try await python.run([
+        let read = try await Program.python.run([
             Program.repository + "/Tests/CommandTests/read_lines.py", format, folder.file("out"),
         ])
         #expect(read.exitCode == 0, "\(read.error)\(stream.output)")
@@ -338,8 +337,7 @@ import TrackerCore
         #expect(
             head.lines.last == "0" && head.lines.count == 4 && head.error.isEmpty,
             "\(head.output.suffix(300)) \(head.error)")
-        let python = try #require(Program(system: "python3"), "this test needs python3")
-        let stalled = try await python.run([
+        let stalled = try await Program.python.run([
             Program.repository + "/Tests/CommandTests/never_reads.py", Program.products + "/waterh-tracker", store,
         ])
         #expect(stalled.exitCode == 0, "\(stalled.output)\(stalled.error)")

@@ -10,7 +10,7 @@ import Testing
 
     /// The lines of a unit without comments.
     private static func lines(_ name: String) throws -> [String] {
-        try String(contentsOfFile: units + name, encoding: .utf8).split(separator: "\n").map(String.init).filter {
+        try Program.repositoryText("hardware/units/" + name).split(separator: "\n").map(String.init).filter {
             !$0.hasPrefix("#")
         }
     }
@@ -74,7 +74,7 @@ import Testing
         let service = try program.start(words + start, environment: environment)
         defer { service.send(signal: SIGTERM) }
         await service.says("1 received: 1 new")
-        #expect(FileManager.default.fileExists(atPath: folder.file(".local/state/waterh/waterh.sqlite")))
+        #expect(folder.has(".local/state/waterh/waterh.sqlite"))
         // The socket opens a moment after the first poll starts.
         let arguments = words + ["nudge"]
         #expect(
@@ -89,7 +89,7 @@ import Testing
         let tool = try #require(
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try TemporaryFolder()
-        let text = try String(contentsOfFile: Self.units + unit.replacing("@hci1", with: "@"), encoding: .utf8)
+        let text = try Program.repositoryText("hardware/units/" + unit.replacing("@hci1", with: "@"))
         try folder.write(text.replacing("/usr/local/bin/", with: Program.products + "/"), to: unit)
         try await tool.succeed("security --offline=true --threshold=20 --no-pager \(folder.file(unit))")
     }
