@@ -83,7 +83,14 @@ import Testing
     @Test(
         arguments: [
             ([], "is empty"), ([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0], "gzip"), (Array("hello\n".utf8), "not a capture"),
-            ([0x7F, 0x45, 0x4C, 0x46, 1, 2, 3], "program"),
+            (
+                [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3],
+                "error: standard input: this is a gzip file, damaged or truncated at its start"
+            ),
+            (
+                [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C, 0, 4],
+                "error: standard input: this is a 7z file: unpack it first (7z x FILE)\n"
+            ), ([0x7F, 0x45, 0x4C, 0x46, 1, 2, 3], "program"),
         ] as [([UInt8], String)])
     func `files that are not captures are rejected with a message`(bytes: [UInt8], word: String)
         async throws
@@ -306,18 +313,11 @@ import Testing
         #expect(try folder.names() == ["made.log"], "no temporary file remains")
     }
 
-    @Test func `info describes a damaged and a compressed capture`() async throws {
+    @Test func `info describes a damaged and a truncated capture`() async throws {
         let complete = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.source)))
         let broken = try await replay.run("info -", input: complete + [UInt8](repeating: 0xFF, count: 64))
         #expect(broken.exitCode == 4)
         #expect(broken.output.contains(" in \(complete.count) bytes\n"), "\(broken.output)")
-        let packed = try await replay.run("info -", input: [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C, 0, 4])
-        #expect(packed.error == "error: standard input: this is a 7z file: unpack it first (7z x FILE)\n")
-        let hollow = try await replay.run("info -", input: [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3])
-        #expect(hollow.exitCode == 4)
-        #expect(
-            hollow.error.hasPrefix("error: standard input: this is a gzip file, damaged or truncated at its start"),
-            "\(hollow.error)")
         let cut = try await replay.run("info -", input: Array(complete.prefix(100)))
         #expect(!cut.output.contains("everything before it") && cut.error.contains("everything before it"), "\(cut)")
     }
