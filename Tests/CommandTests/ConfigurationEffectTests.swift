@@ -238,16 +238,14 @@ import Testing
     }
 
     @Test func `two instances poll their own bottles only`() async throws {
-        let folder = try TemporaryFolder()
+        let home = try Home(["WATERH_STORE": "", "WATERH_ZONE": ""])
+        let folder = home.folder
         let pairs = [
             "anna": try await Pair(["--address", "A4:C1:38:00:00:01"]),
             "ben": try await Pair(["--address", "A4:C1:38:00:00:02"]),
         ]
         func environment(_ name: String) -> [String: String] {
-            [
-                "CONFIGURATION_DIRECTORY": folder.path, "WATERH_INSTANCE": name, "XDG_RUNTIME_DIR": folder.path,
-                "TMPDIR": folder.path, "HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "",
-            ]
+            home.with(["CONFIGURATION_DIRECTORY": folder.path, "WATERH_INSTANCE": name]).environment
         }
         func write(_ name: String, _ more: String) throws {
             let text = """

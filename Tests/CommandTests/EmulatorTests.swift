@@ -54,10 +54,8 @@ private struct Bottle {
         second.expect(1, error: "another emulator")
     }
 
-    func control(_ words: String...) async throws -> Program.Result { try await control(words) }
-
-    func control(_ words: [String]) async throws -> Program.Result {
-        try await Program.emulator.run(["control", "--control", control] + words)
+    func control(_ line: String) async throws -> Program.Result {
+        try await Program.emulator.run("control --control \(control) \(line)")
     }
 
     func sip(_ ml: Int) throws { try Pair.ask(control, "sip", "\(ml)") }
@@ -239,24 +237,22 @@ private struct Bottle {
         let (program, ready) = try await bottle.run()
         #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
         #expect(try bottle.folder.mode("c.sock") == 0o600)
-        for words in [
-            ["refill"], ["battery", "55"], ["charging", "on"], ["clock", "2026-12-31T23:59:50"], ["press"],
-            ["sip", "120"], ["power-loss"],
+        for line in [
+            "refill", "battery 55", "charging on", "clock 2026-12-31T23:59:50", "press", "sip 120", "power-loss",
         ] {
-            let result = try await bottle.control(words)
-            #expect(result.exitCode == 0 && result.lines.count == 1, "\(words): \(result.error)")
+            let result = try await bottle.control(line)
+            #expect(result.exitCode == 0 && result.lines.count == 1, "\(line): \(result.error)")
         }
-        let object = try await bottle.control("status", "--json").object()
+        let object = try await bottle.control("status --json").object()
         #expect(
             object["records"] as? Int == 1 && object["batteryPercent"] as? Int == 55
                 && object["charging"] as? String == "charging")
         #expect((object["clock"] as? String)?.hasPrefix("2000-00-00T00:00") == true)
-        for (words, code) in [
-            (["sip", "x"], 2), (["sip"], 2), (["dance"], 2), (["sip", "70000"], 3), (["drop"], 3),
-            (["battery", "101"], 3),
-        ] as [([String], Int32)] {
-            let result = try await bottle.control(words)
-            #expect(result.exitCode == code && !result.error.isEmpty, "\(words)")
+        for (line, code) in [
+            ("sip x", Int32(2)), ("sip", 2), ("dance", 2), ("sip 70000", 3), ("drop", 3), ("battery 101", 3),
+        ] {
+            let result = try await bottle.control(line)
+            #expect(result.exitCode == code && !result.error.isEmpty, "\(line)")
         }
         try await program.kill()
         #expect(try await bottle.control("status").exitCode == 5)
