@@ -108,16 +108,10 @@ import TrackerCore
             waterh-tracker log 250; waterh-tracker backup good; head -c 9000 good >cut; echo Dear diary >text; : \
             >empty
             """)
-        _ = try await home.shell(
-            """
-            cp good newer; python3 -c \"import sqlite3; sqlite3.connect('newer').execute('PRAGMA user_version = \
-            999')\"; python3 -c \"import sqlite3; sqlite3.connect('foreign').execute('CREATE TABLE t (a)')\"
-            """)
-        _ = try await home.shell(
-            """
-            cp good lowered; python3 -c \"import sqlite3; sqlite3.connect('lowered').execute('PRAGMA user_version \
-            = 29')\"
-            """)
+        _ = try await home.shell("cp good newer; cp good lowered")
+        try await sqlite(home.folder.file("newer"), "PRAGMA user_version = 999")
+        try await sqlite(home.folder.file("lowered"), "PRAGMA user_version = 29")
+        try await sqlite(home.folder.file("foreign"), "CREATE TABLE t (a)")
         for (file, words) in [
             ("cut", "backup"), ("text", "text"), ("empty", "not a backup"),
             ("newer", "The backup was written by a later version"), ("foreign", "foreign"),
