@@ -139,14 +139,12 @@ import Testing
         // Masks times and ids.
         func masked(_ text: String) -> String { text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b/, with: "…") }
         _ = try await bench.runAsOwner("log 250")
-        let ownersDrink = try await bench.runAsOwner("log cup")
-        _ = try await bench.runAsOwner("undo")
-        let membersDrink = try await bench.runAsMember("log cup")
-        #expect(
-            membersDrink.exitCode == 0 && membersDrink.error.isEmpty
-                && masked(membersDrink.output) == masked(ownersDrink.output), "\(membersDrink)\n\(ownersDrink)")
-        for line in ["status --zone UTC", "status --format plain", "status --format waybar", "history --zone UTC"] {
-            let (owner, member) = (try await bench.runAsOwner(line), try await bench.runAsMember(line))
+        for line in [
+            "log cup", "status --zone UTC", "status --format plain", "status --format waybar", "history --zone UTC",
+        ] {
+            let owner = try await bench.runAsOwner(line)
+            if line == "log cup" { _ = try await bench.runAsOwner("undo") }
+            let member = try await bench.runAsMember(line)
             #expect(
                 member.exitCode == 0 && member.error.isEmpty && masked(member.output) == masked(owner.output)
                     && !member.output.isEmpty, "\(line): \(member)\n\(owner)")
