@@ -6,7 +6,7 @@ import Testing
 /// the same time, because they mostly wait.
 @Suite struct BenchDayCommandTests {
     private static let twoDays = [
-        "--capture", Program.repository + "/captures/boost_two-days.btsnoop", "--restamp", "today",
+        "--capture", ReplayCommandTests.twoDays, "--restamp", "today",
     ]
 
     private static func line(_ pair: Pair) -> String {
@@ -139,9 +139,8 @@ import Testing
 
     @Test func `a hardware session without a bottle reports the contents of its folder`() async throws {
         let folder = try TemporaryFolder()
-        let capture = Program.repository + "/captures/boost_two-days.btsnoop"
         let recording = try await Program.gateway.run(
-            "bench-day --link capture:\(capture) --folder \(folder.file("a"))")
+            "bench-day --link capture:\(ReplayCommandTests.twoDays) --folder \(folder.file("a"))")
         #expect(recording.exitCode == 2)
         let none = "--link unix:\(folder.file("none.sock")) --rehearse unix:\(folder.file("c.sock"))"
         let absent = try await Program.gateway.run("bench-day \(none) --folder \(folder.file("b"))")

@@ -5,10 +5,7 @@ import Testing
 /// Captures that another process still writes, columns and colour, with the built program.
 @Suite struct CaptureFollowTests {
     let replay = Program.replay
-    static let twoDays =
-        FileManager.default.contents(atPath: ReplayCommandTests.captures + "/boost_two-days.btsnoop").map {
-            [UInt8]($0)
-        } ?? []
+    static let twoDays = FileManager.default.contents(atPath: ReplayCommandTests.twoDays).map { [UInt8]($0) } ?? []
 
     private func append(_ bytes: [UInt8], to path: String) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
@@ -93,14 +90,14 @@ import Testing
             "att - --json --columns pdu,latency,frame,handle --only commands", input: sample)
         #expect(json.output == #"{"pdu":"5204804754000106","latency":null,"frame":1,"handle":32772}"# + "\n")
         let all = try await replay.run([
-            "att", ReplayCommandTests.captures + "/boost_two-days.btsnoop", "--columns",
+            "att", ReplayCommandTests.twoDays, "--columns",
             "frame,time,adapter,connection,peer,direction,name,handle,uuid,length,latency,value,pdu",
         ])
         #expect(
             all.lines.count == 113
                 && all.lines.allSatisfy { $0.split(separator: "\t", omittingEmptySubsequences: false).count == 13 })
         let read = try await replay.run([
-            "att", ReplayCommandTests.captures + "/boost_two-days.btsnoop", "--columns", "name,handle,uuid,latency",
+            "att", ReplayCommandTests.twoDays, "--columns", "name,handle,uuid,latency",
             "--handle", "3", "--only", "responses",
         ])
         #expect(read.lines.first?.hasPrefix("Read Response\t0x0003\t2A00\t0.0") == true, "\(read.output)")
@@ -132,7 +129,7 @@ import Testing
 
 @Suite struct CaptureReportTests {
     let replay = Program.replay
-    static let twoDays = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
+    private static let twoDays = ReplayCommandTests.twoDays
     static let vita = ReplayCommandTests.captures + "/vita_reports-inside-log.pcapng"
 
     /// The content of the page's data block.
@@ -267,7 +264,7 @@ import Testing
 /// `stats`, and the filters of every subcommand that reads captures, with the built program.
 @Suite struct CaptureStatsCommandTests {
     let replay = Program.replay
-    static let twoDays = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
+    private static let twoDays = ReplayCommandTests.twoDays
 
     private func json(_ arguments: [String], input: [UInt8] = []) async throws -> [String: Any] {
         let result = try await replay.run(["stats", "--json"] + arguments, input: input)

@@ -88,7 +88,7 @@ import Testing
         }
         let read = try await history()
         #expect(read.contains(#""day":"2026-11-20","goalMl":2500,"totalMl":3896"#) && read.contains("12876"), "\(read)")
-        let capture = "capture:" + Program.repository + "/captures/boost_two-days.btsnoop"
+        let capture = "capture:" + ReplayCommandTests.twoDays
         let poll = try await Program.gateway.run(
             ["poll", "--link", capture], environment: environment.merging(["WATERH_NOW": "2026-11-22T23:00"]) { $1 })
         poll.expect(0, error: "Skipped settings removed in 0.10")

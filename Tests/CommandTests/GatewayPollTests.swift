@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct GatewayPollTests {
     private static let address = "A4:C1:38:00:00:77"
-    private static let capture = "capture:\(Program.repository)/captures/boost_two-days.btsnoop"
+    private static let capture = "capture:\(ReplayCommandTests.twoDays)"
 
     @Test(arguments: ["retail", "draft"]) func `repeated polls store only new drinks`(_ profile: String) async throws {
         let pair = try await Pair(["--profile", profile])

@@ -110,9 +110,7 @@ import Testing
             #expect(
                 page.contains("2023-11-14") && page.contains("\n.SH EXAMPLES\n")
                     && page.contains("\n.SH \"EXIT STATUS\"\n"))
-            let tree = try await Program(command).run(["--experimental-dump-help"])
-            let root = try tree.object()
-            for path in Self.paths(below: try #require(root["command"] as? [String: Any])) {
+            for (path, _) in try await Self.verbs(of: command) {
                 #expect(
                     page.contains("\n.SS \"\(path.replacing("-", with: "\\-"))\"\n"),
                     "\(command).1 has nothing of '\(path)'")
@@ -187,9 +185,7 @@ import Testing
         ]
         var checkedCount = 0
         for command in Self.commands {
-            let tree = try await Program(command).run(["--experimental-dump-help"])
-            let root = try tree.object()
-            for (path, verb) in Self.verbs(below: try #require(root["command"] as? [String: Any])) {
+            for (path, verb) in try await Self.verbs(of: command) {
                 for argument in verb["arguments"] as? [[String: Any]] ?? [] where argument["kind"] as? String != "flag"
                 {
                     guard let name = argument["valueName"] as? String, files.contains(name) else { continue }
@@ -228,9 +224,12 @@ import Testing
         }
     }
 
-    private static func paths(below command: [String: Any]) -> [String] { verbs(below: command).map(\.path) }
-
     /// Every subcommand and its subcommands, with the full command path.
+    private static func verbs(of command: String) async throws -> [(path: String, verb: [String: Any])] {
+        let root = try await Program(command).run("--experimental-dump-help").object()
+        return verbs(below: try #require(root["command"] as? [String: Any]))
+    }
+
     private static func verbs(below command: [String: Any]) -> [(path: String, verb: [String: Any])] {
         let below = (command["subcommands"] as? [[String: Any]] ?? []).filter { $0["shouldDisplay"] as? Bool ?? true }
         return below.flatMap { one -> [(path: String, verb: [String: Any])] in

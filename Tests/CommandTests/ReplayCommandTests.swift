@@ -9,6 +9,7 @@ import Testing
     static let real = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }.first
     { FileManager.default.fileExists(atPath: $0) }
     static let captures = Program.repository + "/captures"
+    static let twoDays = captures + "/boost_two-days.btsnoop"
     static let sample = """
         address: A4:C1:38:01:02:03
         2026-02-02T22:21:20.100Z > FFE9 47 54 00 01 06
@@ -153,7 +154,7 @@ import Testing
 
     @Test func `diff and clone can select a part of a capture`() async throws {
         let folder = try TemporaryFolder()
-        let source = "\(Self.captures)/boost_two-days.btsnoop"
+        let source = Self.twoDays
         // The two days were transferred in two connections, a third of a second apart.
         try await replay.succeed(["convert", source, folder.file("first.btsnoop"), "--to", "+0.2"])
         let complete = try await replay.run(["diff", source, folder.file("first.btsnoop")])
@@ -232,7 +233,7 @@ import Testing
 
     @Test func `the gateway polls a recording that play serves`() async throws {
         let folder = try TemporaryFolder()
-        let file = "\(Self.captures)/boost_two-days.btsnoop"
+        let file = Self.twoDays
         let player = try replay.start("play \(file) --link unix:\(folder.file("p.sock")) --flush")
         let ready = try await player.line { $0.hasPrefix("ready ") }
         #expect(
@@ -270,7 +271,7 @@ import Testing
 /// `waterh-replay` writes its output completely or not at all, and only to the given path.
 @Suite struct ReplayWritingTests {
     let replay = Program.replay
-    static let source = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
+    private static let source = ReplayCommandTests.twoDays
 
     /// EveryFormatTests has all formats and more times.
     @Test func `a capture from before 1970 is converted and replaces an existing file`() async throws {

@@ -64,7 +64,7 @@ import TrackerService
     func `invalid arguments and rejected commands have different exit codes`(line: String, code: Int32) async throws {
         let home = try Home()
         let result = try await home.shell(
-            "waterh-" + line, ["CAPTURE": ReplayCommandTests.captures + "/boost_two-days.btsnoop"])
+            "waterh-" + line, ["CAPTURE": ReplayCommandTests.twoDays])
         result.expect(code, output: "")
         #expect(!result.error.isEmpty)
         if line.contains(" adopt ") { #expect(!FileManager.default.fileExists(atPath: home.store)) }
