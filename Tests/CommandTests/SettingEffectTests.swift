@@ -50,8 +50,6 @@ struct SettingEffect: Sendable {
         /// The output of these `waterh-tracker` lines, each after its time of day on one date. `*` marks where the
         /// setting is set (default: the beginning), and `files` lists the files next to the store.
         case commands([String])
-        /// The same with a sync server that requires a token. `SERVER` is a placeholder for its address.
-        case synced([String])
         /// Values of the report of a poll of a bottle with one new drink of 300 ml, in a session.
         case poll
         /// The result of the gateway's engine with the setting.
@@ -62,7 +60,6 @@ struct SettingEffect: Sendable {
             switch self {
             case .day(let steps): "day \(steps)"
             case .commands(let lines): "commands \(lines)"
-            case .synced(let lines): "synced \(lines)"
             case .poll: "poll"
             case .engine: nil
             }
@@ -77,13 +74,6 @@ struct SettingEffect: Sendable {
         switch observation {
         case .day(let steps): return try await Self.runDay(steps, setting)
         case .commands(let lines): return try await EffectRun().runLines(lines, change)
-        case .synced(let lines):
-            let server = try await Self.server(token: "s3cret")
-            let world = try EffectRun()
-            return try await world.runLines(lines.map { $0.replacing("SERVER", with: server.address) }, change)
-                // Only the host is reported, and the port differs in each run.
-                .replacing(server.address, with: "SERVER").replacing(
-                    server.address.replacing("/sync", with: ""), with: "SERVER")
         case .poll: return try await EffectRun().poll(change)
         case .engine(let evaluate):
             var settings = Settings()
@@ -125,12 +115,6 @@ struct SettingEffect: Sendable {
         }
         return output
     }
-
-    private static func server(token: String) async throws -> (program: RunningProgram, address: String) {
-        let program = try Program.python.start([Program.repository + "/Tests/SyncTests/server.py", "0", token])
-        let port = try await program.line { $0.hasPrefix("port ") }.dropFirst(5)
-        return (program, "http://127.0.0.1:\(port)/sync")
-    }
 }
 
 private struct EffectRun {
@@ -139,7 +123,6 @@ private struct EffectRun {
 
     init() throws {
         home = try Home(["WATERH_ZONE": ""])
-        try folder.write("s3cret\n", to: "token")
         let record = """
             <Record type="HKQuantityTypeIdentifierDietaryWater" sourceName="Some App" unit="mL" \
             startDate="2026-06-15 08:00:00 +0200" value="250"/>
@@ -255,6 +238,15 @@ enum SettingEffects {
         }
     }
 
+    /// The token that the sync client sends, or the error of its file.
+    private static func syncToken(_ value: String) -> SettingEffect {
+        engine(value) { settings in
+            var settings = settings
+            try settings.set("sync.url", to: "http://127.0.0.1:9/sync")
+            do { return try SyncClient(settings)?.token ?? "none" } catch { return "\(error)" }
+        }
+    }
+
     static let table: [String: SettingEffect] = [
         "day.boundaryHour": day("0", ["02:00 log 200", "12:00 state"]), "day.zone": day("Asia/Tokyo", noon),
         "hydration.goalMl": day("3000", noon), "hydration.glassMl": day("300", noon),
@@ -330,12 +322,7 @@ enum SettingEffects {
         "health.excludedSources": commands("Some App", ["12:00 import FOLDER/health.xml"]),
         "health.inbox": commands("/nowhere/phone", ["12:00 check --show"]),
         "sync.url": commands("http://127.0.0.1:9/sync", ["20:00 session start", "20:01 check"]),
-        "sync.token": SettingEffect(
-            value: "s3cret",
-            observation: .synced(["05:01 settings set sync.url SERVER", "20:00 session start", "20:01 check"])),
-        "sync.tokenFile": commands(
-            "/nowhere/token",
-            ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
+        "sync.token": syncToken("s3cret"), "sync.tokenFile": syncToken("/nowhere/token"),
 
         "http.listen": commands("127.0.0.1:9000", ["12:00 check --doctor"]),
         "http.publicUrl": phone(.ntfy, "https://shelf.example", [("ntfy.url", "https://ntfy.example/a")]),
