@@ -129,8 +129,11 @@ import Testing
 
 @Suite struct CaptureReportTests {
     let replay = Program.replay
+    private let folder: TemporaryFolder
     private static let twoDays = ReplayCommandTests.twoDays
     static let vita = ReplayCommandTests.captures + "/vita_reports-inside-log.pcapng"
+
+    init() throws { folder = try TemporaryFolder() }
 
     /// The content of the page's data block.
     private func data(_ page: String) throws -> [[String: Any]] {
@@ -151,17 +154,16 @@ import Testing
             print("chromium is not installed: the page is not opened here (apt-get install chromium)")
             return nil
         }
-        let folder = try TemporaryFolder()
+        let profile = try TemporaryFolder()
         let result = try await chromium.run(
             [
-                "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(folder.path)",
+                "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(profile.path)",
                 "--virtual-time-budget=2000", "--window-size=1280,2000", "--dump-dom", "file://\(path)",
-            ], environment: ["HOME": folder.path])
+            ], environment: ["HOME": profile.path])
         return result.output
     }
 
     @Test func `an input file is never overwritten`() async throws {
-        let folder = try TemporaryFolder()
         let capture = folder.file("log.btsnoop"), other = folder.file("other.btsnoop"),
             link = folder.file("link.btsnoop")
         try FileManager.default.copyItem(atPath: Self.twoDays, toPath: capture)
@@ -180,7 +182,6 @@ import Testing
     }
 
     @Test func `the report page contains the capture and loads nothing`() async throws {
-        let folder = try TemporaryFolder()
         let result = try await replay.run("report \(Self.twoDays) -o \(folder.file("page.html"))")
         result.expect(0, output: "", error: "113 ATT PDUs")
         let page = try folder.text("page.html")
@@ -202,7 +203,6 @@ import Testing
     }
 
     @Test func `a hostile device name is escaped`() async throws {
-        let folder = try TemporaryFolder()
         let bad = "</script><img src=x onerror=alert(1)>"
         let text = """
             name: WaterH\(bad)<!--<script>
@@ -222,7 +222,6 @@ import Testing
     }
 
     @Test func `the report page describes empty, undated, unordered and truncated captures`() async throws {
-        let folder = try TemporaryFolder()
         let complete = try Data(contentsOf: URL(fileURLWithPath: Self.twoDays))
         let backwards = """
             2026-02-02T22:21:20Z > FFE9 47 54 00 01 06\n2020-02-02T22:21:20Z < FFE4 52 50 00 03 02 06 01\n\
@@ -247,7 +246,6 @@ import Testing
     }
 
     @Test func `input that is not a capture leaves the old page unchanged`() async throws {
-        let folder = try TemporaryFolder()
         try folder.write("old", to: "page.html")
         for arguments in [["/bin/sh"], ["/nonexistent"], ["/"]] {
             let result = try await replay.run(["report"] + arguments + ["-o", folder.file("page.html")])

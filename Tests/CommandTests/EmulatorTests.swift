@@ -62,9 +62,12 @@ private struct Bottle {
 }
 
 @Suite struct EmulatorTests {
+    private let bottle: Bottle
+
+    init() throws { bottle = try Bottle() }
+
     /// None is in the log twice. A transferred drink precedes its acknowledgement.
     @Test func `a killed emulator keeps every drink and acknowledgement`() async throws {
-        let bottle = try Bottle()
         var generator = SeededGenerator(seed: 0x5749_5045)
         var sipped: Set<Int> = []
         var received: Set<Int> = []
@@ -79,14 +82,14 @@ private struct Bottle {
             }
             if Bool.random(using: &generator) {
                 let isAcknowledging = Bool.random(using: &generator)
-                let amounts = try await drain(bottle, acknowledge: isAcknowledging).map(\.amountMl)
+                let amounts = try await drain(acknowledge: isAcknowledging).map(\.amountMl)
                 received.formUnion(amounts)
                 if isAcknowledging { acknowledged.formUnion(amounts) }
             }
             try await program.kill()
         }
         let (program, _) = try await bottle.run(["--store", bottle.store])
-        let last = try await drain(bottle, acknowledge: true).map(\.amountMl)
+        let last = try await drain(acknowledge: true).map(\.amountMl)
         #expect(Set(last) == sipped.subtracting(acknowledged) && Set(last).count == last.count)
         #expect(received.union(last) == sipped)
         program.send(signal: SIGINT)
@@ -94,7 +97,7 @@ private struct Bottle {
     }
 
     /// The log of one retail poll. With `acknowledge` it waits until the bottle has processed the acknowledgement.
-    private func drain(_ bottle: Bottle, acknowledge: Bool) async throws -> [DrinkRecord] {
+    private func drain(acknowledge: Bool) async throws -> [DrinkRecord] {
         let phone = try Phone(bottle.link)
         let command = try await phone.connectAndSubscribe().command
         try await phone.write(command, HostCommand.drinkLog.encoded)
@@ -125,12 +128,11 @@ private struct Bottle {
     }
 
     @Test func `captures fill the log once, and --restamp today moves the last drink to now`() async throws {
-        let bottle = try Bottle()
         let capture = try bottle.capture(Bottle.reading)
         for (restamp, isKept) in [("keep", true), ("today", false)] {
             let (program, ready) = try await bottle.run(["--capture", capture, "--restamp", restamp])
             #expect(ready.hasSuffix(" records=1"))
-            let record = try #require(try await drain(bottle, acknowledge: false).first)
+            let record = try #require(try await drain(acknowledge: false).first)
             let time = DateComponents(
                 year: record.year, month: record.month, day: record.day, hour: record.hour, minute: record.minute,
                 second: record.second)
@@ -146,7 +148,6 @@ private struct Bottle {
     }
 
     @Test func `--restamp writes 1A in the strict dialect and the year in the calendar dialect`() throws {
-        let bottle = try Bottle()
         let capture = try bottle.capture()
         let inFebruary2028 = try #require(
             LocalTime(BottleClock(yearByte: 28, month: 2, day: 29, hour: 8, minute: 0, second: 0)))
@@ -158,7 +159,6 @@ private struct Bottle {
     }
 
     @Test func `a control socket does not replace another socket`() async throws {
-        let bottle = try Bottle()
         let own = try await bottle.refused(["--control", "unix:" + bottle.link])
         own.expect(1, error: "--control")
         let (program, _) = try await bottle.run()
@@ -177,7 +177,6 @@ private struct Bottle {
     }
 
     @Test func `--answers selects recorded or modelled responses`() async throws {
-        let bottle = try Bottle()
         let capture = try bottle.capture(
             """
             2026-02-02T22:21:21.400Z  >  FFE9  47 54 00 01 77
@@ -208,7 +207,6 @@ private struct Bottle {
 
     @Test func `a signal just after the start stops the emulator`() async throws {
         for _ in 0..<10 {
-            let bottle = try Bottle()
             let (program, _) = try await bottle.run()
             try await program.stop()
         }
@@ -217,11 +215,10 @@ private struct Bottle {
     @Test(arguments: ["btsnoop", "pcapng"]) func `--record writes a capture that waterh-replay reads`(_ suffix: String)
         async throws
     {
-        let bottle = try Bottle()
         let file = bottle.folder.file("air." + suffix)
         let (program, _) = try await bottle.run(["--record", file])
         try bottle.sip(77)
-        #expect(try await drain(bottle, acknowledge: true).map(\.amountMl) == [77])
+        #expect(try await drain(acknowledge: true).map(\.amountMl) == [77])
         try await program.stop()
         let drinks = try await Program.replay.run("drinks \(file) --json")
         #expect(drinks.exitCode == 0 && drinks.lines.count == 1, "\(drinks.error)")
@@ -233,7 +230,6 @@ private struct Bottle {
     }
 
     @Test func `control has text output, JSON output and exit codes`() async throws {
-        let bottle = try Bottle()
         let (program, ready) = try await bottle.run()
         #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
         #expect(try bottle.folder.mode("c.sock") == 0o600)
@@ -259,7 +255,6 @@ private struct Bottle {
     }
 
     @Test func `an invalid or used flash file is rejected and not changed`() async throws {
-        let bottle = try Bottle()
         try bottle.folder.write("not a flash", to: "flash.json")
         let refused = try await bottle.refused(["--control", bottle.control, "--store", bottle.store])
         #expect(try refused.exitCode == 4 && bottle.folder.text("flash.json") == "not a flash")
@@ -273,7 +268,6 @@ private struct Bottle {
     /// An emulator that cannot open its link leaves the recording as it was. A pipe and a symbolic link remain what
     /// they are.
     @Test func `a recording can be written to a file, a pipe and a symbolic link`() async throws {
-        let bottle = try Bottle()
         let (file, link, pipe) = (
             bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop")
         )
@@ -302,7 +296,6 @@ private struct Bottle {
 
     @Test(arguments: ["SQLite format 3\0 a store", "a text\n", "\u{89}PNG\r\n\u{1A}\n\0\0\0\rIHDR"])
     func `a recording does not replace a file of another kind`(content: String) async throws {
-        let bottle = try Bottle()
         let file = bottle.folder.file("precious")
         try bottle.folder.write(content, to: "precious")
         let result = try await bottle.refused(["--record", file])
@@ -311,7 +304,7 @@ private struct Bottle {
     }
 
     /// As root, `--store /dev/full` must not replace the device by a file.
-    @Test func `a flash file must be a regular file or a symbolic link to one`() async throws {
+    @Test func `a flash file that is not a regular file is rejected, a link is followed`() async throws {
         let bottle = try Bottle()
         let (pipe, link) = (bottle.folder.file("pipe"), bottle.folder.file("link"))
         try #require(mkfifo(pipe, 0o600) == 0)

@@ -7,7 +7,9 @@ import Testing
 
 @Suite struct ReadOnlyTests {
     /// A home without the variables that name a store and a zone.
-    private func makeHome() throws -> Home { try Home(["WATERH_STORE": "", "WATERH_ZONE": "", "TZ": "Europe/Berlin"]) }
+    private let home: Home
+
+    init() throws { home = try Home(["WATERH_STORE": "", "WATERH_ZONE": "", "TZ": "Europe/Berlin"]) }
 
     /// Every read-only subcommand, in a home without a store.
     @Test(arguments: [
@@ -15,7 +17,6 @@ import Testing
         "settings hydration.goalMl", "token list", "export", "check --doctor", "why --at 12:00 --json",
     ])
     func `reading subcommands create no store`(_ verb: String) async throws {
-        let home = try makeHome()
         let result = try await home.tracker(verb)
         #expect(
             [0, 3].contains(result.exitCode) && result.error.contains(" yet: the output is that of an empty store"),
@@ -24,7 +25,6 @@ import Testing
     }
 
     @Test func `doctor creates no store`() async throws {
-        let home = try makeHome()
         try home.folder.write("", to: "empty")
         let result = try await home.run(.gateway, "doctor --store empty --link unix:nowhere")
         #expect(
@@ -33,7 +33,6 @@ import Testing
     }
 
     @Test func `a new store is private`() async throws {
-        let home = try makeHome()
         // The folder can exist from an older version.
         try FileManager.default.createDirectory(
             atPath: home.folder.file("state/waterh"), withIntermediateDirectories: true)
@@ -45,7 +44,6 @@ import Testing
     }
 
     @Test func `arguments without a subcommand go to the default subcommand`() async throws {
-        let home = try makeHome()
         #expect(try await home.tracker("settings hydration.goalMl").output == "2500\n")
         #expect(try await home.tracker("session 3f2a").exitCode == 3)
         let wrong = try await home.tracker("settings hydration.goalMl --bad")
@@ -54,7 +52,6 @@ import Testing
 
     @Test(arguments: ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"])
     func `every program prints its version`(_ program: String) async throws {
-        let home = try makeHome()
         let result = try await home.run(Program(program), "--version")
         #expect(result.exitCode == 0 && result.output.contains(/^waterh-bench \d+\.\d+\.\d+\n$/))
     }
@@ -62,7 +59,6 @@ import Testing
     @Test func `all commands use the store of the configuration`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
-        let home = try makeHome()
         try home.folder.write(
             "store = \"\(home.folder.file("day.sqlite"))\"\nzone = \"Africa/Abidjan\"\n",
             to: "config/waterh/waterh.toml")
@@ -87,7 +83,6 @@ import Testing
 
     /// The user's store or the service's: the existing one, and a message where both exist.
     @Test func `commands find the store of the service`() throws {
-        let home = try makeHome()
         let (own, service) = (home.folder.file("own/waterh.sqlite"), home.folder.file("var/waterh.sqlite"))
         func find(
             _ configuration: Configuration = Configuration(), flag: String? = nil, _ environment: [String: String] = [:]
@@ -107,7 +102,6 @@ import Testing
 
     /// After a purge, which keeps the drinks, other users must be able to use a store of their own.
     @Test func `the store of a removed service is not used`() throws {
-        let home = try makeHome()
         let own = home.folder.file("own/waterh.sqlite")
         func find(_ service: String, _ hasSystemService: Bool) throws -> StoreLocation {
             try StoreLocation.find(
@@ -129,7 +123,6 @@ import Testing
 
     /// A user without permission for the service's folder must get neither "0 ml" nor a new store.
     @Test func `a store without permission is reported with an action`() async throws {
-        let home = try makeHome()
         let service = home.folder.file("service/waterh.sqlite")
         _ = try TrackerStore(path: service)
         try home.folder.write("store = \"\(service)\"\n", to: "config/waterh/waterh.toml")

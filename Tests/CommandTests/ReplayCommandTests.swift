@@ -5,6 +5,7 @@ import Testing
 /// `waterh-replay` with the built program: complete output and exit code.
 @Suite struct ReplayCommandTests {
     let replay = Program.replay
+    private let folder: TemporaryFolder
     /// The real captures are next to the repository on the test machines.
     static let real = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }.first
     { FileManager.default.fileExists(atPath: $0) }
@@ -25,6 +26,8 @@ import Testing
             "batteryPercent":null,"raw":"1a020216150f00100000016100","frame":3,"capturedAt":"2026-02-02T22:21:20.450Z"}
             """# + "\n"
 
+    init() throws { folder = try TemporaryFolder() }
+
     @Test func `drinks reads the verified sample from standard input`() async throws {
         for dialect in ["calendar", "strict"] {
             let result = try await replay.run(
@@ -38,7 +41,7 @@ import Testing
     }
 
     /// Copies a shipped capture and its expected drinks.
-    private func copyCapture(_ name: String, to folder: TemporaryFolder) throws {
+    private func copyCapture(_ name: String) throws {
         for suffix in ["", ".expected.jsonl"] {
             try FileManager.default.copyItem(
                 atPath: "\(Self.captures)/\(name)\(suffix)", toPath: folder.file(name + suffix))
@@ -47,9 +50,8 @@ import Testing
 
     /// Golden files have the reports of the shipped captures and of a wrong one.
     @Test func `verify --update accepts a changed capture`() async throws {
-        let folder = try TemporaryFolder()
         let name = "boost_one-record.hex"
-        try copyCapture(name, to: folder)
+        try copyCapture(name)
         try folder.write(folder.text(name).replacing("0F 00 10", with: "0F 00 11"), to: name)
         let changed = try await replay.run("verify \(folder.path)")
         changed.expect(4, output: "amountMl is 17, expected 16")
@@ -58,9 +60,8 @@ import Testing
     }
 
     @Test func `verify writes TAP and JUnit reports`() async throws {
-        let folder = try TemporaryFolder()
         let name = "boost_one-record.hex"
-        try copyCapture(name, to: folder)
+        try copyCapture(name)
         for odd in ["a <b> & \"c\".hex", "z # \\ \u{1B}[31m.hex"] { try folder.write("nothing", to: odd) }
         let result = try await replay.run("verify \(folder.path) --tap --junit \(folder.file("report.xml"))")
         #expect(result.exitCode == 4)
@@ -153,7 +154,6 @@ import Testing
     }
 
     @Test func `diff and clone can select a part of a capture`() async throws {
-        let folder = try TemporaryFolder()
         let source = Self.twoDays
         // The two days were transferred in two connections, a third of a second apart.
         try await replay.succeed(["convert", source, folder.file("first.btsnoop"), "--to", "+0.2"])
@@ -185,7 +185,6 @@ import Testing
     }
 
     @Test func `diff finds no difference after convert`() async throws {
-        let folder = try TemporaryFolder()
         let source = "\(Self.captures)/vita_reports-inside-log.pcapng"
         let converted = try await replay.succeed([
             "convert", source, folder.file("air.pcap"), "--format", "pcap-ll-phdr",
@@ -202,7 +201,6 @@ import Testing
     }
 
     @Test func `every subcommand reads a pipe only once`() async throws {
-        let folder = try TemporaryFolder()
         // Without a discovery in the capture, the reader requires a second pass.
         let text = Self.sampleWithHandles
         let pipe = folder.file("pipe"), file = folder.file("file")
@@ -232,7 +230,6 @@ import Testing
     }
 
     @Test func `the gateway polls a recording that play serves`() async throws {
-        let folder = try TemporaryFolder()
         let file = Self.twoDays
         let player = try replay.start("play \(file) --link unix:\(folder.file("p.sock")) --flush")
         let ready = try await player.line { $0.hasPrefix("ready ") }
@@ -248,7 +245,6 @@ import Testing
     }
 
     @Test func `play in strict mode prints both requests and has exit code 3`() async throws {
-        let folder = try TemporaryFolder()
         let file = folder.file("sample.hex")
         try folder.write(Self.sample, to: "sample.hex")
         let player = try replay.start("play \(file) --link unix:\(folder.file("p.sock")) --flush --mode strict")
