@@ -242,23 +242,16 @@ import Testing
 
         // MARK: - Notifications in the store
 
-        /// A delivered notification as the store lists it.
-        struct DeliveredNotification {
-            var id: String
-            var isOnDesktop: Bool
-            /// The reason why it was not shown.
-            var reason: String?
-        }
-
-        /// The delivered notifications in order of delivery.
-        func delivered() throws -> [DeliveredNotification] {
+        /// The delivered notifications in order of delivery, as the store lists them, with the reason why one was not
+        /// shown on the desktop.
+        func delivered() throws -> [(id: String, isOnDesktop: Bool, reason: String?)] {
             try StoreFile(store).rows(
                 """
                 SELECT id, ',' || sinks || ',' LIKE '%,desktop,%', replace(coalesce(missed, ''), 'desktop=', '')
                 FROM notification WHERE kind <> 'waterlineLive' ORDER BY position
                 """
             ).map {
-                DeliveredNotification(id: $0[0], isOnDesktop: $0[1] == "1", reason: $0[2].isEmpty ? nil : $0[2])
+                (id: $0[0], isOnDesktop: $0[1] == "1", reason: $0[2].isEmpty ? nil : $0[2])
             }
         }
     }

@@ -35,23 +35,17 @@ import Testing
     @Test func `uninstall removes everything that install created`() async throws {
         let (source, root) = (try TemporaryFolder(), try TemporaryFolder())
         let files = FileManager.default
-        for name in ["units/system", "units/user", "etc"] {
-            try files.createDirectory(atPath: source.file(name), withIntermediateDirectories: true)
-        }
         try source.write("#!/bin/sh\nexit 0\n", to: "bin/waterh-gateway")
         chmod(source.file("bin/waterh-gateway"), 0o755)
         try source.write("page", to: "share/man/man1/waterh-gateway.1")
-        for script in ["install.sh", "uninstall.sh"] {
-            try files.copyItem(atPath: Self.folder + script, toPath: source.file(script))
-        }
-        try files.copyItem(atPath: Self.folder + "waterh.toml", toPath: source.file("etc/waterh.toml"))
-        let units = Program.repository + "/hardware/units/"
-        for name in ["waterh.sysusers", "waterh-bus-policy.conf", "70-waterh.rules"] {
-            try files.copyItem(atPath: units + name, toPath: source.file("units/" + name))
-        }
-        try files.copyItem(
-            atPath: units + "waterh-gateway.service", toPath: source.file("units/system/waterh-gateway.service"))
-        try files.copyItem(atPath: units + "waterh-check.timer", toPath: source.file("units/user/waterh-check.timer"))
+        for (file, place) in [
+            ("package/install.sh", "install.sh"), ("package/uninstall.sh", "uninstall.sh"),
+            ("package/waterh.toml", "etc/waterh.toml"), ("units/waterh.sysusers", "units/waterh.sysusers"),
+            ("units/waterh-bus-policy.conf", "units/waterh-bus-policy.conf"),
+            ("units/70-waterh.rules", "units/70-waterh.rules"),
+            ("units/waterh-gateway.service", "units/system/waterh-gateway.service"),
+            ("units/waterh-check.timer", "units/user/waterh-check.timer"),
+        ] { try source.write(Program.repositoryText("hardware/" + file), to: place) }
 
         let shell = try #require(Program(system: "sh"))
         let environment = ["DESTDIR": root.path, "HOME": source.path, "XDG_CONFIG_HOME": ""]
