@@ -141,10 +141,7 @@ import Testing
                 result = try await home.tracker(verb)
                 chmod(home.folder.file("service"), 0o700)
             }
-            result.expect(1, output: "")
-            #expect(
-                result.error.contains(" \(service): it belongs to a service") && result.error.contains("sudo -u "),
-                "\(result.error)")
+            result.expect(1, output: "", error: " \(service): it belongs to a service", "sudo -u ")
             #expect(!home.folder.has("state"))
         }
     }

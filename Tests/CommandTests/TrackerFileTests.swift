@@ -119,10 +119,9 @@ import TrackerCore
         ] {
             // The backup is checked before the confirmation, which a pipe cannot give.
             let result = try await home.shell("waterh-tracker restore \(file)")
-            result.expect(4, error: words, "(\(file))", for: "\(file)")
+            result.expect(4, error: words, "(\(file))", "The store was not changed.", for: file)
             #expect(
-                result.error.contains("The store was not changed.") && !result.error.contains("--store")
-                    && !result.error.contains("he store is damaged"), "\(file): \(result.error)")
+                !result.error.contains("--store") && !result.error.contains("he store is damaged"), "\(result.error)")
         }
         #expect(try await home.shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))
     }
