@@ -216,22 +216,17 @@ import Testing
     private static let folder = Program.repository + "/hardware/ci/"
     private let emulator = Program.emulator.path
 
-    @Test(arguments: [("python3", "bottle.py"), ("node", "bottle.mjs")]) func `the example script reads the drink`(
-        interpreter: String, file: String
-    ) async throws {
-        let program = try #require(
-            Program(system: interpreter), "\(interpreter) is not installed: run hardware/bench setup")
-        let result = try await program.run([Self.folder + file, emulator], limit: 30)
-        #expect(result.exitCode == 0 && result.output == "250 ml received\n", "\(result.output)\(result.error)")
-    }
-
-    @Test func `the example program reads the drink`() async throws {
-        let compiler = try #require(Program(system: "cc"), "there is no C compiler: run hardware/bench setup")
+    @Test(arguments: [("python3", "bottle.py"), ("node", "bottle.mjs"), ("cc", "bottle.c")])
+    func `each example program reads the drink`(tool: String, file: String) async throws {
+        var program = try #require(Program(system: tool), "\(tool) is not installed: run hardware/bench setup")
+        var arguments = [Self.folder + file]
         let folder = try TemporaryFolder()
-        let built = try await compiler.run(
-            ["-Wall", "-Wextra", "-Werror", "-o", folder.file("bottle"), Self.folder + "bottle.c"], limit: 30)
-        #expect(built.exitCode == 0, "\(built.error)")
-        let result = try await Program(path: folder.file("bottle")).run([emulator], limit: 30)
+        if tool == "cc" {
+            try await program.succeed(["-Wall", "-Wextra", "-Werror", "-o", folder.file("bottle")] + arguments)
+            (program, arguments) = (Program(path: folder.file("bottle")), [])
+        }
+        let result = try await program.run(arguments + [emulator], limit: 30)
         #expect(result.exitCode == 0 && result.output == "250 ml received\n", "\(result.output)\(result.error)")
+        withExtendedLifetime(folder) {}
     }
 }
