@@ -62,16 +62,6 @@ import TrackerCore
             ])
         #expect(CommandFailure(Refusal("noSuchSetting", "There is no such setting.")).status == .wrongUse)
     }
-
-    @Test
-    func `an invalid emulator file and a missing one have different exit codes`() throws {
-        let folder = try TemporaryFolder()
-        try folder.write("{", to: "bad.json")
-        for (name, status) in [("bad.json", ExitStatus.badInput), ("none.json", .failed)] {
-            let failure = #expect(throws: CommandFailure.self) { try ProfileFile.load(folder.file(name)) }
-            #expect(failure?.status == status)
-        }
-    }
 }
 
 /// Server-sent events in an HTTP response, split at any position.
