@@ -12,7 +12,7 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import service_figures
-from programs import Programs, free_port, is_listening, mosquitto, running, wait_for
+from programs import Programs, free_port, is_listening, mosquitto, running, wait_for, write_drinks
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 
@@ -97,11 +97,7 @@ def week(programs, folder, say, limit):
     with broker(programs, port), service(programs, port):
         pass
     begin = time.time() - 7 * 86400
-    with open(f"{folder}/week.csv", "w") as file:
-        file.write("startDate,endDate,value_ml,uuid\n")
-        for number in range(WEEK):
-            at = time.strftime("%Y-%m-%d %H:%M:%S +0000", time.gmtime(begin + number * 60))
-            file.write(f"{at},{at},{50 + number % 300},00000000-0000-4000-8000-{number:012d}\n")
+    write_drinks(f"{folder}/week.csv", ((begin + number * 60, 50 + number % 300) for number in range(WEEK)))
     programs.run("waterh-tracker", "import", f"{folder}/week.csv")
     say(f"broker: {WEEK} drinks of a week without a broker; waterh-gateway run, received by mosquitto_sub")
     with broker(programs, port), subscriber(port, "hydration/sip") as messages:

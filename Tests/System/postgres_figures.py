@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-import uuid
+
+from programs import wait_for, write_drinks
 
 BACKLOG, ROUNDS = 100_000, 3
 GATEWAYS, WEEK = 2_000, 56
@@ -31,11 +32,7 @@ def server():
     process = subprocess.Popen([f"{binaries}/postgres", "-D", f"{folder}/data", "-k", folder, "-c", "listen_addresses="],
                                stderr=subprocess.DEVNULL, cwd="/", **user)
     try:
-        deadline = time.monotonic() + 30
-        while subprocess.run([f"{binaries}/pg_isready", "-q", "-h", folder]).returncode != 0:
-            if time.monotonic() > deadline or process.poll() is not None:
-                raise SystemExit("PostgreSQL did not start")
-            time.sleep(0.05)
+        wait_for(lambda: subprocess.run([f"{binaries}/pg_isready", "-q", "-h", folder]).returncode == 0, "PostgreSQL")
         yield folder
     finally:
         process.terminate()
@@ -68,11 +65,7 @@ def backlog(products, folder, say, limit, sql, url, benchmark):
     """A gateway's first transfer, and COPY of the same rows into the same table; alternately."""
     csv, store, rows = f"{folder}/drinks.csv", f"{folder}/backlog.sqlite", f"{folder}/rows"
     now = time.time()
-    with open(csv, "w") as file:
-        file.write("startDate,endDate,value_ml,uuid\n")
-        for number in range(BACKLOG):
-            at = time.strftime("%Y-%m-%d %H:%M:%S +0000", time.gmtime(now - number * 600))
-            file.write(f"{at},{at},{10 + number * 7 % 500},{uuid.uuid5(uuid.NAMESPACE_OID, str(number))}\n")
+    write_drinks(csv, ((now - number * 600, 10 + number * 7 % 500) for number in range(BACKLOG)))
     subprocess.run([f"{products}/waterh-tracker", "import", csv, "--store", store], check=True, stdout=subprocess.DEVNULL)
     say(f"postgres: {BACKLOG:,} drinks of two years; Benchmarks postgres send STORE URL, and COPY waterh.journal FROM the same rows")
     ours, copies = [], []

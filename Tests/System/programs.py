@@ -1,5 +1,6 @@
 """The programs under test as processes with their own folder, and helpers of all suites."""
 import asyncio
+import collections
 import contextlib
 import json
 import os
@@ -13,6 +14,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/Foreign"))
@@ -20,6 +22,7 @@ import retail  # noqa: E402, F401
 
 CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
 LIMIT = 60  # seconds until a program, a response or a condition is overdue
+Cost = collections.namedtuple("Cost", "seconds cpu mib")
 
 
 def free_port():
@@ -56,6 +59,27 @@ def running(command, **options):
         yield process
     finally:
         stop(process)
+
+
+def cost(command, **options):
+    """Runs a command that must succeed; its seconds, CPU seconds and peak resident MiB."""
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **{"stdout": subprocess.DEVNULL} | options)
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}: exit code {process.returncode}: {errors.strip()}")
+    return Cost(time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def write_drinks(path, drinks):
+    """Writes drinks, pairs of seconds since 1970 and millilitres, as CSV for `waterh-tracker import`."""
+    with open(path, "w") as file:
+        file.write("startDate,endDate,value_ml,uuid\n")
+        for number, (seconds, ml) in enumerate(drinks):
+            at = time.strftime("%Y-%m-%d %H:%M:%S +0000", time.gmtime(seconds))
+            file.write(f"{at},{at},{ml},{uuid.uuid5(uuid.NAMESPACE_OID, str(number))}\n")
 
 
 def mosquitto(folder, port, more=""):

@@ -15,7 +15,7 @@ import sys
 import time
 import venv
 
-from programs import Programs, free_port, running
+from programs import Programs, free_port, running, write_drinks
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROUNDS = 3
@@ -74,17 +74,13 @@ def requests_per_second(port, headers):
 def year_of_sips(folder):
     """Twelve drinks a day for a year, as CSV for the service and as the table of the dashboard."""
     now = datetime.datetime.now().replace(microsecond=0)
-    moments = [now - datetime.timedelta(days=day, minutes=30 + 60 * number) for day in range(365) for number in range(12)]
-    with open(f"{folder}/year.csv", "w") as file:
-        file.write("startDate,endDate,value_ml,uuid\n")
-        for number, moment in enumerate(sorted(moments)):
-            at = moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S +0000")
-            file.write(f"{at},{at},{50 + number * 7 % 200},00000000-0000-4000-8000-{number:012d}\n")
+    moments = sorted(now - datetime.timedelta(days=day, minutes=30 + 60 * number) for day in range(365) for number in range(12))
+    drinks = [(moment, 50 + number * 7 % 200) for number, moment in enumerate(moments)]
+    write_drinks(f"{folder}/year.csv", ((moment.timestamp(), ml) for moment, ml in drinks))
     with sqlite3.connect(f"{folder}/collector.sqlite") as db:
         db.execute("CREATE TABLE sips (id INTEGER PRIMARY KEY, timestamp TEXT UNIQUE NOT NULL, intake_ml INTEGER NOT NULL, battery INTEGER)")
         db.executemany(
-            "INSERT OR IGNORE INTO sips (timestamp, intake_ml, battery) VALUES (?, ?, 90)",
-            [(moment.isoformat(), 50 + number * 7 % 200) for number, moment in enumerate(sorted(moments))])
+            "INSERT OR IGNORE INTO sips (timestamp, intake_ml, battery) VALUES (?, ?, 90)", [(moment.isoformat(), ml) for moment, ml in drinks])
     db.close()
 
 

@@ -6,7 +6,8 @@ Measures the CPU seconds of a process, because wall time varies on a busy machin
 import os
 import re
 import subprocess
-import time
+
+from programs import cost, write_drinks
 
 ROUNDS = 7
 MAXIMUM_RATIO = 1.05
@@ -34,17 +35,10 @@ class Checkout:
                 os.remove(path + suffix)
         return path
 
-    def cpu(self, *command, store=None):
+    def cpu(self, *command):
         """CPU seconds of a command that must succeed; its output is discarded."""
         environment = os.environ | {"HOME": self.folder, "XDG_STATE_HOME": self.folder, "XDG_CONFIG_HOME": self.folder, "WATERH_LISTEN": "off"}
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True)
-        errors = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors.strip()}")
-        return usage.ru_utime + usage.ru_stime
+        return cost(command, env=environment).cpu
 
     def rate(self, pattern, *command):
         """The inverse of the rate that a benchmark prints, so that less is better, as for seconds."""
@@ -62,11 +56,7 @@ def measure(products, other_products, folder, say, limit, emulator):
     subprocess.run([ours.program("Benchmarks"), "big-capture", capture, "500000"], check=True)
     with open(bottle, "w") as file:
         subprocess.run([ours.program("Benchmarks"), "full-bottle"], check=True, stdout=file)
-    with open(drinks, "w") as file:
-        file.write("startDate,endDate,value_ml,uuid\n")
-        for number in range(50_000):
-            at = time.strftime("%Y-%m-%d %H:%M:%S +0000", time.gmtime(1_451_606_400 + number * 1577))
-            file.write(f"{at},{at},{10 + number * 7 % 500},00000000-0000-0000-0000-{number * 7919 % 1_000_003:012d}\n")
+    write_drinks(drinks, ((1_451_606_400 + number * 1577, 10 + number * 7 % 500) for number in range(50_000)))
     for side in (theirs, ours):
         side.cpu(side.program("waterh-tracker"), "import", drinks, "--store", side.new_store("history.sqlite"))
 
