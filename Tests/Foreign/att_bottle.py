@@ -26,10 +26,6 @@ NAME = b"WaterH-Bottle-B003"
 ADDRESS = b"A4:C1:38:0F:0E:0D"
 
 
-def uuid16(value):
-    return struct.pack("<H", value)
-
-
 class Bottle:
     """Handles: 1 GAP, 3 name; 4 device information, 6 serial; 7 service FFE5, 9 FFE9; 10 service FFE0, 12 FFE4, 13 CCCD."""
 

@@ -10,7 +10,7 @@ import time
 
 import retail
 
-PRIMARY, CHARACTERISTIC, CCCD = 0x2800, 0x2803, 0x2902
+PRIMARY, CHARACTERISTIC = 0x2800, 0x2803
 
 
 class Refused(Exception):

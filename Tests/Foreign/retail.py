@@ -40,6 +40,14 @@ def acknowledgement(count):
     return ACKNOWLEDGE + struct.pack(">H", 13 * count)
 
 
+def answers(value, stored):
+    """The notifications with which a bottle answers a command. Deletes acknowledged records from `stored`."""
+    del stored[: acknowledged(value)]
+    if value == ASK_LOG:
+        return [FOLLOWS, *log(stored)] if stored else [EMPTY]
+    return [status()] if value == ASK_STATUS else []
+
+
 def payload(data, start=b"PT"):
     """The payload of the first such frame in joined notifications; None if it is incomplete."""
     at = data.find(start)

@@ -119,13 +119,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         response = Characteristic(RESPONSE, Characteristic.Properties.NOTIFY, Characteristic.READABLE)
 
         async def asked(connection, value):
-            values = []
-            if value == retail.ASK_STATUS:
-                values = [retail.status()]
-            elif value == retail.ASK_LOG:
-                values = [retail.FOLLOWS, *retail.log(stored)] if stored else [retail.EMPTY]
-            del stored[:retail.acknowledged(value)]
-            for each in values:
+            for each in retail.answers(value, stored):
                 await device.notify_subscriber(connection, response, each)
 
         command = Characteristic(COMMAND, Characteristic.Properties.WRITE_WITHOUT_RESPONSE, Characteristic.WRITEABLE, CharacteristicValue(write=asked))
