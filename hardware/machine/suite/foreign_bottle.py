@@ -14,43 +14,36 @@ GATEWAY = "00:AA:01:00:00:00"
 RECORDS = [bytes.fromhex(f"1a0b15{8 + n:02x}0000{60 + n:04x}0000016100") for n in range(12)]
 
 
-# The annotations are D-Bus signatures: "s" a string, "ay" bytes.
+def readable(name, signature, value):
+    """A read-only property."""
+    def read(interface):
+        return value(interface)
+
+    read.__name__, read.__annotations__ = name, {"return": signature}
+    return dbus_property(access=PropertyAccess.READ)(read)
+
+
 class Service(ServiceInterface):
+    UUID = readable("UUID", "s", lambda self: self.uuid)
+    Primary = readable("Primary", "b", lambda self: True)
+
     def __init__(self, uuid):
         super().__init__("org.bluez.GattService1")
         self.uuid = uuid
 
-    @dbus_property(access=PropertyAccess.READ)
-    def UUID(self) -> "s":
-        return self.uuid
-
-    @dbus_property(access=PropertyAccess.READ)
-    def Primary(self) -> "b":
-        return True
-
 
 class Characteristic(ServiceInterface):
+    UUID = readable("UUID", "s", lambda self: self.uuid)
+    Service = readable("Service", "o", lambda self: self.service)
+    Flags = readable("Flags", "as", lambda self: self.flags)
+    Value = readable("Value", "ay", lambda self: self.value)
+
     def __init__(self, service, uuid, flags, written=None):
         super().__init__("org.bluez.GattCharacteristic1")
         self.service, self.uuid, self.flags, self.written, self.value = service, uuid, flags, written, b""
         self.subscribed = lambda: None
 
-    @dbus_property(access=PropertyAccess.READ)
-    def UUID(self) -> "s":
-        return self.uuid
-
-    @dbus_property(access=PropertyAccess.READ)
-    def Service(self) -> "o":
-        return self.service
-
-    @dbus_property(access=PropertyAccess.READ)
-    def Flags(self) -> "as":
-        return self.flags
-
-    @dbus_property(access=PropertyAccess.READ)
-    def Value(self) -> "ay":
-        return self.value
-
+    # The annotations are D-Bus signatures: "ay" is bytes.
     @method()
     def WriteValue(self, value: "ay", options: "a{sv}"):
         if self.written:
@@ -70,21 +63,13 @@ class Characteristic(ServiceInterface):
 
 
 class Advertisement(ServiceInterface):
+    Type = readable("Type", "s", lambda self: "peripheral")
+    LocalName = readable("LocalName", "s", lambda self: self.local_name)
+    Discoverable = readable("Discoverable", "b", lambda self: True)
+
     def __init__(self, name):
         super().__init__("org.bluez.LEAdvertisement1")
         self.local_name = name  # `name` is dbus-fast's own: the interface's.
-
-    @dbus_property(access=PropertyAccess.READ)
-    def Type(self) -> "s":
-        return "peripheral"
-
-    @dbus_property(access=PropertyAccess.READ)
-    def LocalName(self) -> "s":
-        return self.local_name
-
-    @dbus_property(access=PropertyAccess.READ)
-    def Discoverable(self) -> "b":
-        return True
 
     @method()
     def Release(self):
