@@ -2,8 +2,9 @@
 import collections
 import json
 import signal
-import socket
 import time
+
+from programs import control
 
 # The amounts of the sips: one repeats only after all others.
 AMOUNTS = range(1, 901)
@@ -61,18 +62,6 @@ class Bottle:
         if self.is_up:
             self.child.send(number)
 
-    def control_request(self, word, value=None):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
-            control.settimeout(20)
-            control.connect(str(self.control))
-            request = {"do": word} if value is None else {"do": word, "value": str(value)}
-            control.sendall(json.dumps(request).encode() + b"\n")
-            line = control.makefile().readline()
-        response = json.loads(line)
-        if not response["ok"]:
-            raise ValueError(response.get("error"))
-        return response["status"]
-
     def sip(self):
         """A drink. A confirmed one is recorded; an unconfirmed one can be."""
         if not self.is_ready():
@@ -85,7 +74,7 @@ class Bottle:
         self.sip_count += 1
         self.times[amount].append(int(time.time() * 1000))
         try:
-            status = self.control_request("sip", amount)
+            status = control(f"unix:{self.control}", "sip", amount)
             self.waiting = status["records"]
             self.clocks[amount].append(status["clock"])
             self.confirmed[amount] += 1
@@ -115,7 +104,7 @@ class Bottle:
         if word == "power-loss" and self.rng.random() < 0.7:
             return
         try:
-            self.control_request(word, value)
+            control(f"unix:{self.control}", word, value)
             self.world.log(f"bottle: {word} {value if value is not None else ''}")
         except (OSError, ValueError):
             pass

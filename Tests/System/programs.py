@@ -31,13 +31,13 @@ def free_port():
         return found.getsockname()[1]
 
 
-def wait_for(condition, what, limit=LIMIT):
+def wait_for(condition, what, limit=LIMIT, pause=0.02):
     """Waits until the condition returns something, and returns it. `what` can be a function."""
     end = time.monotonic() + limit
     while not (found := condition()):
         if time.monotonic() > end:
             raise AssertionError(f"not within {limit} s: {what() if callable(what) else what}")
-        time.sleep(0.02)
+        time.sleep(pause)
     return found
 
 
@@ -73,6 +73,12 @@ def cost(command, **options):
     return Cost(time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
+def ticks(process):
+    """The clock ticks of CPU that a running process has used."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def write_drinks(path, drinks):
     """Writes drinks, pairs of seconds since 1970 and millilitres, as CSV for `waterh-tracker import`."""
     with open(path, "w") as file:
@@ -101,6 +107,18 @@ async def greeting_server(case, greeting):
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     case.addCleanup(server.close)
     return f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def control(link, do, value=None):
+    """A request to the control socket of an emulated bottle; the bottle's status. To start a program for each would be slow."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(LIMIT)
+        client.connect(link.removeprefix("unix:"))
+        client.sendall(json.dumps({"do": do} if value is None else {"do": do, "value": str(value)}).encode() + b"\n")
+        response = json.loads(client.makefile().readline())
+    if not response["ok"]:
+        raise ValueError(response.get("error"))
+    return response["status"]
 
 
 def is_listening(port):
@@ -158,7 +176,7 @@ class Programs:
         assert child.poll() is None, self.log("waterh-emulator")
 
     def sip(self, ml):
-        self.run("waterh-emulator", "control", "--control", self.control, "sip", ml)
+        control(self.control, "sip", ml)
 
     def gateway(self, *words, host="127.0.0.1", port=None):
         """Starts the service, by default on a free port, and waits for its page; `url` is its address."""

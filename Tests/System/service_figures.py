@@ -15,7 +15,7 @@ import sys
 import time
 import venv
 
-from programs import Programs, free_port, running, write_drinks
+from programs import Programs, free_port, running, ticks, write_drinks
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROUNDS = 3
@@ -56,11 +56,6 @@ def resident(process):
     """Resident MiB, now and at the peak."""
     text = open(f"/proc/{process.pid}/status").read()
     return tuple(int(re.search(rf"{key}:\s+(\d+) kB", text)[1]) / 1024 for key in ("VmRSS", "VmHWM"))
-
-
-def ticks(process):
-    fields = open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()
-    return int(fields[11]) + int(fields[12])
 
 
 def requests_per_second(port, headers):

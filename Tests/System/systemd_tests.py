@@ -103,8 +103,7 @@ def main():
             lines, shown = readme()
             pathlib.Path(folder, "readme.sh").write_text(lines)
             print(f"== {suite}", flush=True)
-            logs = os.environ.get("SYSTEMD_LOGS")
-            words = [HERE / "hardware/machine/vm", "--root", base, "--systemd", "--timeout", "3000", "--rw", folder, *(["--logs", f"{logs}/{suite}"] if logs else []), "--", "bash", f"{folder}/systemd_guest.sh", folder]
+            words = [HERE / "hardware/machine/vm", "--root", base, "--systemd", "--timeout", "3000", "--rw", folder, "--", "bash", f"{folder}/systemd_guest.sh", folder]
             code = subprocess.run(words).returncode
             transcript = pathlib.Path(folder, "transcript.txt")
             missing = first_missing_line(shown, transcript.read_text() if transcript.exists() else "")

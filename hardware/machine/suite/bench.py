@@ -13,8 +13,8 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../../Tests/Foreign"))
-import retail  # noqa: E402, F401
+sys.path.insert(0, os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../../Tests/System"))
+from programs import control, retail, ticks, wait_for  # noqa: E402, F401
 
 PRODUCTS = os.environ["BENCH_PRODUCTS"]
 GATEWAY = f"{PRODUCTS}/waterh-gateway"
@@ -23,25 +23,16 @@ BOTTLE = os.environ.setdefault("WATERH_BOTTLE", "00:AA:01:01:00:01")
 DEVICE = "/org/bluez/hci0/dev_" + BOTTLE.replace(":", "_")
 OUT = os.environ.get("BENCH_OUT", tempfile.gettempdir())
 # Seconds: emulated processors on a busy machine are slow.
-TIME_LIMIT = float(os.environ.get("BENCH_PATIENCE", "120"))
-
-
-class Failure(Exception):
-    """The reason why a test failed."""
+TIME_LIMIT = 120
 
 
 def expect(condition, sentence):
     if not condition:
-        raise Failure(sentence)
+        raise AssertionError(sentence)
 
 
 def until(condition, sentence, limit=TIME_LIMIT):
-    """Waits until the condition returns something, and returns it. `sentence` can be a function."""
-    end = time.monotonic() + limit
-    while not (found := condition()):
-        expect(time.monotonic() < end, sentence() if callable(sentence) else sentence)
-        time.sleep(0.1)
-    return found
+    return wait_for(condition, sentence, limit, pause=0.1)
 
 
 def run(*command, limit=TIME_LIMIT, check=True):
@@ -49,15 +40,10 @@ def run(*command, limit=TIME_LIMIT, check=True):
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired as timeout:
-        raise Failure(f"{' '.join(command)}: still running after {limit} s; output {timeout.stdout!r} {timeout.stderr!r}")
+        raise AssertionError(f"{' '.join(command)}: still running after {limit} s; output {timeout.stdout!r} {timeout.stderr!r}")
     if check and done.returncode:
-        raise Failure(f"{' '.join(command)}: exit code {done.returncode}: {done.stdout}{done.stderr}")
+        raise AssertionError(f"{' '.join(command)}: exit code {done.returncode}: {done.stdout}{done.stderr}")
     return done.stdout if check else done
-
-
-def lines(*command):
-    """The JSON values that a command prints, one per line."""
-    return [json.loads(line) for line in run(*command).splitlines()]
 
 
 @contextlib.contextmanager
@@ -86,25 +72,12 @@ class Emulator:
         until(lambda: "ready " in self.output() or self.process.poll() is not None, lambda: f"the emulator is not ready: {self.output()}")
         expect(self.process.poll() is None, f"the emulator ended: {self.output()}")
 
-    def control_requests(self, requests):
-        """Sends requests to the control socket; returns the last status. Starting a program for each would be slow."""
-        status = None
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
-            control.settimeout(TIME_LIMIT)
-            control.connect(self.control.removeprefix("unix:"))
-            answers = control.makefile("r")
-            for request in requests:
-                control.sendall(json.dumps(request).encode() + b"\n")
-                answer = json.loads(answers.readline())
-                expect(answer["ok"], f"the bottle refused {request}: {answer}")
-                status = answer["status"]
-        return status
-
     def sip(self, *amounts):
-        return self.control_requests([{"do": "sip", "value": str(amount)} for amount in amounts])
+        for amount in amounts:
+            control(self.control, "sip", amount)
 
     def status(self):
-        return self.control_requests([{"do": "status"}])
+        return control(self.control, "status")
 
     def output(self):
         """Everything that it has printed."""
@@ -122,7 +95,7 @@ class Emulator:
             return self.process.wait(30)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            raise Failure("the emulator did not end within 30 s of SIGTERM")
+            raise AssertionError("the emulator did not end within 30 s of SIGTERM")
 
     def __enter__(self):
         return self
@@ -142,7 +115,7 @@ def bus_name(process):
         name = name.strip('"')
         if name.startswith(":") and call_bus("GetConnectionUnixProcessID", "s", name).split()[-1:] == [str(process.pid)]:
             return name
-    raise Failure(f"process {process.pid} is not on the bus")
+    raise AssertionError(f"process {process.pid} is not on the bus")
 
 
 def store():
@@ -164,7 +137,7 @@ def poll(store_path, *options, link="bluez:hci0", check=True):
     try:
         answer = json.loads(done.stdout)
     except ValueError:
-        raise Failure(f"poll printed no JSON but {done.stdout!r}, {done.stderr!r}, exit code {done.returncode}")
+        raise AssertionError(f"poll printed no JSON but {done.stdout!r}, {done.stderr!r}, exit code {done.returncode}")
     answer["exit"], answer["stderr"] = done.returncode, done.stderr
     if check:
         expect(done.returncode == 0, f"poll: exit code {done.returncode}: {done.stderr}")
@@ -183,7 +156,7 @@ def poll_until(store_path, matches=is_complete, *options):
         if matches(answers):
             return answers
         time.sleep(1)
-    raise Failure(f"after 6 polls: {[(a['exit'], a.get('new'), a['stderr'][-300:]) for a in answers]}")
+    raise AssertionError(f"after 6 polls: {[(a['exit'], a.get('new'), a['stderr'][-300:]) for a in answers]}")
 
 
 def each_sip_once(store_path, amounts):
@@ -245,7 +218,7 @@ def run_test(test):
         if asyncio.iscoroutine(result):
             asyncio.run(result)
     except Exception as error:  # Also from a third-party library.
-        failure = f"{error if isinstance(error, Failure) else repr(error)}\n  the air: {path}"
+        failure = f"{error if isinstance(error, AssertionError) else repr(error)}\n  the air: {path}"
     recorder.send_signal(signal.SIGINT)
     try:
         recorder.wait(TIME_LIMIT)
@@ -275,7 +248,7 @@ def run_tests(tests):
         failed += failure is not None
         try:
             ensure_bluetoothd()
-        except Failure as error:
+        except AssertionError as error:
             print(f"  {error}", flush=True)
         remove_devices()
     sys.exit(1 if failed else 0)

@@ -1,7 +1,6 @@
 """Benchmarks in the test VM, as ratios within one run: a poll and many notifications compared with bleak, and the CPU time of
 the idle programs. Exit code 1: a limit is missed. Names on the command line select benchmarks.
 """
-import contextlib
 import json
 import os
 import shutil
@@ -12,12 +11,12 @@ import sys
 import time
 
 from air import Monitor
-from bench import PRODUCTS, Emulator, Failure, expect, remove_devices, run, store
+from bench import GATEWAY, PRODUCTS, Emulator, background, expect, remove_devices, run, store, ticks, until
 from commands import UNITS, install_policy
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 RECORDS = 48
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
+ROUNDS = 5
 FLOOD_SECONDS = 4
 # One minute, so that the service evaluates the day once and polls once.
 IDLE_SECONDS = 60
@@ -68,7 +67,7 @@ def service_user_command():
 def poll_with_gateway(service):
     store_path = store()
     shutil.chown(os.path.dirname(store_path), "waterh", "waterh")
-    times, answer = measure_hci([*service, f"{PRODUCTS}/waterh-gateway", "poll", "--link", "bluez:hci0", "--store", store_path, "--json"])
+    times, answer = measure_hci([*service, GATEWAY, "poll", "--link", "bluez:hci0", "--store", store_path, "--json"])
     expect((answer["new"], answer["acknowledged"], answer["complete"]) == (RECORDS, RECORDS, True), f"{answer}")
     return times
 
@@ -85,7 +84,7 @@ def retrying(name, measure):
     for attempt in (1, 2, 3):
         try:
             return measure()
-        except Failure as failure:
+        except AssertionError as failure:
             if attempt == 3:
                 raise
             print(f"  {name} again: {str(failure).strip().splitlines()[-1]}")
@@ -129,7 +128,7 @@ def notifications():
         "bleak by socket": [sys.executable, f"{HERE}/bleak_notifications.py", "socket", str(FLOOD_SECONDS)],
     }
     rates = {name: [] for name in counters}
-    flood = subprocess.Popen([f"{PRODUCTS}/Benchmarks", "flood", os.environ.get("BENCH_FLOOD", "bluez:hci1")], stdout=subprocess.PIPE, text=True)
+    flood = subprocess.Popen([f"{PRODUCTS}/Benchmarks", "flood", "bluez:hci1"], stdout=subprocess.PIPE, text=True)
     try:
         expect(flood.stdout.readline().startswith("ready"), "the flood did not start")
         for round_number in range(ROUNDS):
@@ -151,45 +150,18 @@ def notifications():
 
 # --- idle ---------------------------------------------------------------------------------------------------------
 
-def ticks(pid):
-    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-    return int(fields[11]) + int(fields[12])
-
-
-def cost(processes):
-    """CPU ticks of each idle process."""
-    time.sleep(SETTLING_SECONDS)
-    before = {name: ticks(process.pid) for name, process in processes.items()}
-    time.sleep(IDLE_SECONDS)
-    return {name: ticks(process.pid) - before[name] for name, process in processes.items()}
-
-
-@contextlib.contextmanager
-def running(*command):
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
 def idle():
-    """Measures the service between two polls, then the emulator with a subscribed central."""
-    store_path, cpu_ticks = store(), {}
+    """Measures the service between two polls, and the emulator."""
+    store_path = store()
     with Emulator("--profile", "retail", "--quiet") as bottle:
         bottle.sip(100, 101, 102)
-        with running(f"{PRODUCTS}/waterh-gateway", "run", "--link", "bluez:hci0", "--store", store_path) as gateway:
-            end = time.monotonic() + 90
-            while record_count(bottle) and time.monotonic() < end:
-                time.sleep(0.5)
-            expect(record_count(bottle) == 0, "the service did not read the drinks")
-            for name, cpu in cost({"waterh-gateway run, waiting": gateway, "waterh-emulator, waiting": bottle.process}).items():
-                cpu_ticks[name] = cpu
-        remove_devices()
-        with running(sys.executable, f"{HERE}/bleak_hold.py") as central:
-            expect(central.stdout.readline().startswith("holding"), "bleak did not connect")
-            cpu_ticks["waterh-emulator, connected"] = cost({"": bottle.process})[""]
+        with background(GATEWAY, "run", "--link", "bluez:hci0", "--store", store_path) as gateway:
+            until(lambda: record_count(bottle) == 0, "the service did not read the drinks")
+            time.sleep(SETTLING_SECONDS)
+            processes = {"waterh-gateway run": gateway, "waterh-emulator run": bottle.process}
+            before = {name: ticks(process) for name, process in processes.items()}
+            time.sleep(IDLE_SECONDS)
+            cpu_ticks = {name: ticks(process) - before[name] for name, process in processes.items()}
     ticks_per_second = os.sysconf("SC_CLK_TCK")
     for name, cpu in cpu_ticks.items():
         share = cpu / ticks_per_second / IDLE_SECONDS
@@ -201,6 +173,6 @@ if __name__ == "__main__":
     for name in sys.argv[1:] or tests:
         try:
             tests[name]()
-        except Failure as failure:
+        except AssertionError as failure:
             limit(name, False, str(failure))
     sys.exit(1 if missed else 0)

@@ -6,7 +6,7 @@ import signal
 import tempfile
 
 from bench import (
-    GATEWAY, PRODUCTS, Emulator, background, bluetoothd, bus_name, each_sip_once, expect, lines, poll, power, run, run_tests, store, until)
+    GATEWAY, PRODUCTS, Emulator, background, bluetoothd, bus_name, each_sip_once, expect, poll, power, run, run_tests, store, until)
 
 UNITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "units")
 REPLAY = f"{PRODUCTS}/waterh-replay"
@@ -26,7 +26,7 @@ def recordings_have_the_same_drinks():
             recorder.wait(30)
         expect(bottle.stop() == 0, "SIGTERM ends the emulator with exit code 0")
     for capture in captures:
-        found = lines(REPLAY, "drinks", capture, "--json")
+        found = [json.loads(line) for line in run(REPLAY, "drinks", capture, "--json").splitlines()]
         expect([drink["amountMl"] for drink in found] == list(range(30, 45)), f"{capture}: {found}")
         # The bottle is the adapter, for the gateway as for the recordings.
         expect({drink["bottle"] for drink in found} == {answer["bottle"]}, f"{capture}: {found[0]} against {answer['bottle']}")

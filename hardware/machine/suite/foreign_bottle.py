@@ -7,7 +7,7 @@ from dbus_fast import BusType, PropertyAccess
 from dbus_fast.aio import MessageBus
 from dbus_fast.service import ServiceInterface, dbus_property, method
 
-from bench import Failure, disconnect, expect, poll_command, retail, run_tests, store
+from bench import disconnect, expect, poll_command, retail, run_tests, store
 
 BASE = "0000{:04x}-0000-1000-8000-00805f9b34fb"
 GATEWAY = "00:AA:01:00:00:00"
@@ -151,7 +151,7 @@ async def gateway(store_path, limit=150):
     try:
         return process.returncode, json.loads(out or '{"new": 0, "complete": false}'), err.decode()
     except ValueError:
-        raise Failure(f"the gateway printed no JSON but {out!r}, {err!r}")
+        raise AssertionError(f"the gateway printed no JSON but {out!r}, {err!r}")
 
 
 async def drained_and_acknowledged():

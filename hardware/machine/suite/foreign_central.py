@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from bleak import BleakClient, BleakScanner
 from bleak.exc import BleakError
 
-from bench import Emulator, Failure, expect, retail, run_tests
+from bench import Emulator, expect, retail, run_tests
 
 BASE = "0000{:04x}-0000-1000-8000-00805f9b34fb"
 FF00, FF01, FF02 = (BASE.format(n) for n in (0xFF00, 0xFF01, 0xFF02))
@@ -50,7 +50,7 @@ async def connected(device, *needed):
         finally:
             await link.disconnect()
         return
-    raise Failure("bleak did not connect in ten attempts")
+    raise AssertionError("bleak did not connect in ten attempts")
 
 
 async def original_app_flow():
