@@ -16,6 +16,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "SyncTests"
 from actions import READ_ONLY_COMMANDS, Actions
 from bottle import Bottle
 from processes import last_line
+from programs import own_mounts
 from server import SyncServer
 from service import Service
 from verdict import FinalChecks, dump
@@ -170,16 +171,6 @@ class Chaos:
         self.world.close(keep)
 
 
-def own_namespace():
-    """As root: a mount namespace, so that the small disk disappears with the simulation."""
-    if os.geteuid() == 0 and "CHAOS_NAMESPACE" not in os.environ:
-        os.environ["CHAOS_NAMESPACE"] = "1"
-        try:
-            os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
-        except OSError:
-            pass
-
-
 def main():
     parser = argparse.ArgumentParser(prog="hardware/bench chaos", description="Run every program as a real process on one store, with failures at random.")
     parser.add_argument("products", help=argparse.SUPPRESS)
@@ -188,7 +179,7 @@ def main():
     options = parser.parse_args()
     if not 0 < options.minutes <= 10_000:
         parser.error(f"invalid MINUTES {options.minutes:g}: expected more than 0, at most 10000")
-    own_namespace()
+    own_mounts()
     seed = options.seed if options.seed is not None else int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(1, 1_000_000))
     print(f"chaos: {options.minutes:g} minutes, --seed {seed}", flush=True)
     chaos = Chaos(options.products, seed)
@@ -208,10 +199,6 @@ def main():
             print(f"chaos: aborted; the logs are in {world.folder}", flush=True)
     print(f"  {chaos.bottle.profile} {chaos.bottle.model}, {world.number} processes, {chaos.server.requests} requests to the sync server")
     print("  " + ", ".join(f"{name} {value}" for name, value in chaos.statistics.items()))
-    ends = {}
-    for (name, code), times in sorted(world.exit_counts.items()):
-        ends.setdefault(name, []).append(f"{code}: {times}")
-    print("  ends: " + "; ".join(f"{name} {', '.join(codes)}" for name, codes in ends.items()))
     if good:
         print(f"chaos: no failures (--seed {seed})")
         return 0

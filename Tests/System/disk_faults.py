@@ -19,10 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-from programs import running, wait_for
+from programs import CAPTURE, preloaded, running, wait_for
 
-HERE = pathlib.Path(__file__).parent
-CAPTURE = HERE.parents[1] / "captures" / "boost_two-days.btsnoop"
 # The allowed exit codes.
 CODES = {0, 1, 3, 4, 5, 6, 75}
 KILLED = -9
@@ -320,8 +318,7 @@ def main():
     parser.add_argument("--some", type=int, help="only N calls, evenly distributed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="disk-faults-") as folder:
-        library = pathlib.Path(folder) / "disk_faults.so"
-        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, HERE / "disk_faults.c"], check=True)
+        library = preloaded("disk_faults", folder)
         totals = collections.Counter()
         for name in options.commands or COMMANDS:
             for fault in options.faults.split(","):

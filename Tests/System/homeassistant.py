@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from programs import Programs, free_port, is_listening, mosquitto, wait_for
+from programs import Programs, free_port, is_listening, mosquitto, own_mounts, wait_for
 
 # The last version that runs on Debian 13's Python, and its requirements: it installs nothing at run time.
 PACKAGES = ["homeassistant==2026.2.3", "paho-mqtt==2.1.0", "numpy==2.3.2", "hassil==3.5.0", "home-assistant-intents==2026.1.28", "PyTurboJPEG==1.8.0", "av==16.0.1",
@@ -284,9 +284,7 @@ def main():
     products, root = sys.argv[1], pathlib.Path(sys.argv[2])
     if os.geteuid() != 0:
         sys.exit("homeassistant: requires root")
-    if not os.environ.get("WATERH_OWN_MOUNTS"):
-        # A mount namespace: its mounts disappear with the process.
-        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv], os.environ | {"WATERH_OWN_MOUNTS": "1"})
+    own_mounts()
     prepare(root)
     bench = Bench(products, root)
     try:

@@ -52,6 +52,21 @@ def stop(process, number=signal.SIGTERM):
         raise
 
 
+def own_mounts():
+    """As root, starts this program again in a mount namespace of its own: its mounts disappear with it."""
+    if os.geteuid() == 0 and "WATERH_OWN_MOUNTS" not in os.environ:
+        os.environ["WATERH_OWN_MOUNTS"] = "1"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+
+
+def preloaded(name, folder):
+    """Compiles a C file of this directory for LD_PRELOAD; returns the library."""
+    library = pathlib.Path(folder) / f"{name}.so"
+    source = pathlib.Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
 @contextlib.contextmanager
 def running(command, **options):
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, **options)

@@ -10,6 +10,7 @@ import tempfile
 import time
 
 from processes import LATE, Child
+from programs import preloaded
 
 DISK_BYTES = 24 << 20
 ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati", "UTC", "Australia/Lord_Howe"]
@@ -24,7 +25,7 @@ class World:
             path.mkdir()
         self.started, self.number = time.monotonic(), 0
         self.timeline = open(self.folder / "timeline.txt", "w", encoding="utf-8", buffering=1)
-        self.children, self.failures, self.kinds, self.exit_counts = [], [], collections.Counter(), {}
+        self.children, self.failures, self.kinds = [], [], collections.Counter()
         self.broken_guarantees = 0
         self.last_full = self.last_stop = -1e9
         self.has_small_disk = self.mount()
@@ -39,12 +40,11 @@ class World:
             # A program that traps ends at once with its signal.
             "SWIFT_BACKTRACE": "enable=no", "PYTHONDONTWRITEBYTECODE": "1",
         }
-        library = self.compile_clock()
-        if library:
+        self.has_clock = shutil.which("gcc") is not None
+        if self.has_clock:
             # Half of the seeds have a time server.
-            self.has_time_server = seed % 2 == 0
-            self.environment |= {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.shift_file), "CLOCK_NTP": str(int(self.has_time_server))}
-        self.has_clock = library is not None
+            self.environment |= {
+                "LD_PRELOAD": str(preloaded("clock_shift", self.folder)), "CLOCK_SHIFT": str(self.shift_file), "CLOCK_NTP": str(1 - seed % 2)}
 
     # --- parts ---
 
@@ -52,14 +52,6 @@ class World:
         if os.geteuid() != 0:
             return False
         return subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0700", "chaos", self.disk], capture_output=True).returncode == 0
-
-    def compile_clock(self):
-        source, library = pathlib.Path(__file__).with_name("clock_shift.c"), self.folder / "clock_shift.so"
-        try:
-            subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError):
-            return None
-        return library
 
     def close(self, keep):
         self.timeline.close()
@@ -130,8 +122,6 @@ class World:
             error = child.check()
             if error:
                 self.fail(error, is_late=bool(LATE.search(error)))
-            code = child.process.returncode
-            self.exit_counts[child.name, code] = self.exit_counts.get((child.name, code), 0) + 1
         return ended
 
     # --- the host ---
