@@ -2,6 +2,7 @@
 import collections
 import concurrent.futures
 import datetime
+import functools
 import hashlib
 import json
 import os
@@ -9,17 +10,20 @@ import pathlib
 import re
 import shlex
 import shutil
-import signal
 import struct
 import subprocess
+import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "System"))
+import programs  # noqa: E402
+from programs import ROOT  # noqa: E402
+
 PROGRAMS = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
 GROUPS = ["session", "preset", "settings", "token", "journal"]  # Commands with subcommands.
 LIMIT = 120  # Seconds until a program, a request or an event counts as missing.
+wait_for = functools.partial(programs.wait_for, limit=LIMIT)
 
 
 def normal(text, folder="", ids=()):
@@ -79,16 +83,6 @@ def key_paths(value, path=""):
             yield from key_paths(item, path + "[]")
 
 
-def wait_for(condition, what):
-    """Waits until the condition returns a true value, and returns that value."""
-    end = time.monotonic() + LIMIT
-    while time.monotonic() < end:
-        if (result := condition()):
-            return result
-        time.sleep(0.05)
-    raise SystemExit(f"golden: {what} did not happen within {LIMIT} s")
-
-
 class Bench:
     """A temporary directory with a home, a frozen clock, copies of the captures, and the output files."""
 
@@ -106,15 +100,13 @@ class Bench:
             'zone = "UTC"\nlisten = "127.0.0.1:1"\n')  # /etc/waterh is not read then; no program listens at port 1.
         self.clock_file = self.folder / "clock"
         self.clock_file.write_bytes(struct.pack("=q", 0))
-        library, source = self.folder / "clock.so", ROOT / "Tests/System/clock_shift.c"
-        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
         self.plain = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
         if "LD_LIBRARY_PATH" in os.environ:
             self.plain["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
         self.environment = self.plain | {
             "XDG_RUNTIME_DIR": str(self.folder), "TMPDIR": str(self.folder), "COLUMNS": "80",
             "SWIFT_BACKTRACE": "enable=no",
-            "LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.clock_file), "CLOCK_FROZEN": "1",
+            "LD_PRELOAD": str(programs.preloaded("clock_shift", self.folder)), "CLOCK_SHIFT": str(self.clock_file), "CLOCK_FROZEN": "1",
             "DBUS_SESSION_BUS_ADDRESS": "",
         }
         self.set_clock("2026-11-20T21:45")
@@ -188,8 +180,7 @@ class Bench:
         return f"unix:{name}.sock"
 
     def stop(self, child):
-        child.send_signal(signal.SIGTERM)
-        child.wait(LIMIT)
+        programs.stop(child)
         self.children.remove(child)
 
     def close(self):

@@ -4,7 +4,6 @@ import html
 import json
 import re
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -12,6 +11,7 @@ import urllib.error
 import urllib.request
 
 from bench import HERE, LIMIT, PROGRAMS, ROOT, normal, pretty, together, wait_for, without_states
+from programs import free_port, mosquitto
 
 CAPTURES = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_draft.btsnoop", "boost_one-record.hex",
             "boost_sixteen-records-cut.hex"]
@@ -278,12 +278,9 @@ def published(before, messages, name):
 def mqtt(bench):
     """A day at a broker: every topic, the messages, and the discovery."""
     bench.set_clock("2026-11-21T08:00")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    (bench.folder / "broker.conf").write_text(
-        f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_dest stderr\nlog_type all\n")
-    broker = bench.start("mosquitto -c broker.conf", "broker.log", bench.plain)
+    port = free_port()
+    command = mosquitto(bench.folder, port, "log_dest stderr\nlog_type all\n")
+    broker = bench.start(" ".join(map(str, command)), "broker.log", bench.plain)
     bench.wait_for_log("broker.log", "running", broker)
     subscriber = Subscriber(bench, port)
     bench.wait_for_log("broker.log", r"Sending SUBACK", broker)
