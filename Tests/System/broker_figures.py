@@ -2,6 +2,7 @@
 
 Called by `hardware/bench benchmarks broker`.
 """
+import collections
 import contextlib
 import json
 import os
@@ -29,22 +30,21 @@ def broker(programs, port):
 
 
 class Lines:
-    """The lines that a program prints after its first line (`ready`), each with its time of arrival."""
+    """The messages at a receiver, each with its time of arrival: the lines that a program prints, except `ready`."""
 
-    def __init__(self, process):
-        self.lines, self.process, self.is_ready = [], process, threading.Event()
-        threading.Thread(target=self.read, daemon=True).start()
+    def __init__(self, process=None):
+        self.lines, self.is_ready = [], threading.Event()
+        if process:
+            threading.Thread(target=lambda: [self.append(line.rstrip("\n")) for line in process.stdout], daemon=True).start()
 
-    def read(self):
-        for line in self.process.stdout:
-            line = line.rstrip("\n")
-            if line == READY:
-                self.is_ready.set()
-            else:
-                self.lines.append((time.monotonic(), line))
+    def append(self, line):
+        if line == READY:
+            self.is_ready.set()
+        else:
+            self.lines.append((time.monotonic(), line))
 
-    def first(self, matches, after=0):
-        return next((when for when, line in self.lines[after:] if matches(line)), None)
+    def first(self, words, after):
+        return next((when for when, line in self.lines[after:] if words in line), None)
 
 
 def measure(products, folder, say, limit):
@@ -114,12 +114,8 @@ def week(programs, folder, say, limit):
 
 
 class Hook(BaseHTTPRequestHandler):
-    arrivals = []
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
-        if body["data"]["kind"] == "waterline-per-drink":
-            Hook.arrivals.append(time.monotonic())
+        self.server.arrivals.append(self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode())
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -132,15 +128,22 @@ def latencies(programs, folder, say, limit):
     """The time from the HTTP response to a write, which follows the commit, to each receiver; 0 if the message arrived before the response."""
     port, page = free_port(), free_port()
     hook = HTTPServer(("127.0.0.1", 0), Hook)
+    hook.arrivals = Lines()
     threading.Thread(target=hook.serve_forever, daemon=True).start()
     programs.run("waterh-tracker", "settings", "set", "waterline.discreet", "false", "waterline.timeReminders", "false")
     token = programs.token()
     programs.url, programs.headers = f"http://127.0.0.1:{page}", {"Authorization": f"Bearer {token}"}
+    found = collections.defaultdict(list)
 
-    def post(path, body):
+    def measure_arrivals(path, body, receivers):
+        """Sends a write, and waits for a message with these words at each receiver."""
+        seen = {name: len(lines.lines) for name, (lines, _) in receivers.items()}
         status, answer = programs.ask("POST", f"/api/v1/{path}", body)
         assert status < 300, answer
-        return time.monotonic()
+        done = time.monotonic()
+        for name, (lines, words) in receivers.items():
+            arrived = wait_for(lambda: lines.first(words, seen[name]), name)
+            found[name].append(max(0, arrived - done))
 
     more = f'[webhook]\nurl = "http://127.0.0.1:{hook.server_port}/"\n'
     stream = ["curl", "-sN", "--noproxy", "*", "--retry", "100", "--retry-connrefused", "-H", f"Authorization: Bearer {token}", f"{programs.url}/api/v1/events?shows=notifications"]
@@ -148,27 +151,15 @@ def latencies(programs, folder, say, limit):
             subscriber(port, "hydration/sip") as at_broker, subscriber(port, "hydration/notify") as at_notes, running(stream, stdout=subprocess.PIPE, text=True) as events:
         in_stream = Lines(events)
         wait_for(lambda: in_stream.lines, "the stream")
-        found = {"a drink at the broker": [], "a drink in the event stream": [], "a notification at the broker": [], "a notification in the event stream": [],
-                 "a notification at a webhook": [], "a notification on the desktop": []}
-        for number in range(ROUNDS):
-            ml, seen = 100 + number, len(in_stream.lines)
-            done = post("drinks", {"ml": ml})
-            wait_for(lambda: at_broker.first(lambda line: f'"ml":{ml},' in line) and in_stream.first(lambda line: '"dailyTotalMl"' in line, seen), "a drink")
-            found["a drink at the broker"].append(at_broker.first(lambda line: f'"ml":{ml},' in line) - done)
-            found["a drink in the event stream"].append(in_stream.first(lambda line: '"dailyTotalMl"' in line, seen) - done)
-        post("session", {})
-        for number in range(10):
-            counts = len(at_notes.lines), len(in_stream.lines), len(Hook.arrivals), len(on_desktop.lines)
-            done = post("session/drink", {})
-            wait_for(lambda: at_notes.first(lambda line: "waterline-per-drink" in line, counts[0]) and in_stream.first(lambda line: "waterline-per-drink" in line, counts[1])
-                     and len(Hook.arrivals) > counts[2] and on_desktop.first(lambda line: "waterline-per-drink" in line, counts[3]), "a notification")
-            found["a notification at the broker"].append(at_notes.first(lambda line: "waterline-per-drink" in line, counts[0]) - done)
-            found["a notification in the event stream"].append(in_stream.first(lambda line: "waterline-per-drink" in line, counts[1]) - done)
-            found["a notification at a webhook"].append(Hook.arrivals[counts[2]] - done)
-            found["a notification on the desktop"].append(on_desktop.first(lambda line: "waterline-per-drink" in line, counts[3]) - done)
+        for ml in range(100, 100 + ROUNDS):
+            measure_arrivals("drinks", {"ml": ml}, {
+                "a drink at the broker": (at_broker, f'"ml":{ml},'), "a drink in the event stream": (in_stream, '"dailyTotalMl"')})
+        measure_arrivals("session", {}, {})
+        receivers = {"at the broker": at_notes, "in the event stream": in_stream, "at a webhook": hook.arrivals, "on the desktop": on_desktop}
+        for _ in range(10):
+            measure_arrivals("session/drink", {}, {f"a notification {place}": (lines, "waterline-per-drink") for place, lines in receivers.items()})
         say(f"broker: a drink and a notification, from the response to POST (after the commit) to each receiver; the median of {ROUNDS} and of 10, and the maximum")
         for name, times in found.items():
-            times = [max(0, one) for one in times]
             limit(f"{name}, median", statistics.median(times), 0.2, "s")
             say(f"    maximum {max(times):.3f} s")
     hook.shutdown()

@@ -87,60 +87,33 @@ def peer_python(folder):
     return python
 
 
-class Watcher(asyncio.Protocol):
-    """An event client that records when the state with the expected amount arrived."""
-
-    def __init__(self, port, arrivals, token):
-        self.port, self.arrivals, self.token, self.buffer = port, arrivals, token, b""
-
-    def connection_made(self, transport):
-        self.transport = transport
-        transport.write(f"GET /api/v1/events?looks=no HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
-
-    def data_received(self, data):
-        self.buffer += data
-        while b"\n\n" in self.buffer:
-            event, self.buffer = self.buffer.split(b"\n\n", 1)
-            found = re.search(rb'"dailyTotalMl":(\d+)', event) if b"event: state" in event else None
-            if found:
-                self.arrivals.record(self, int(found[1]))
-
-    def connection_lost(self, _):
-        self.arrivals.lost += 1
-
-
-class Arrivals:
-    def __init__(self):
-        self.amounts, self.times, self.lost, self.changed = {}, {}, 0, asyncio.Event()
-
-    def record(self, client, amount):
-        self.amounts[client], self.times[client] = amount, time.monotonic()
-        self.changed.set()
-
-    async def until(self, condition, limit):
-        end = time.monotonic() + limit
-        while not condition():
-            self.changed.clear()
-            await asyncio.wait_for(self.changed.wait(), end - time.monotonic())
-
-
 async def event_clients(port, log_a_drink, process, tokens):
     """Seconds from the end of a `log` command until its state arrived at the last client; resident MiB during that time."""
-    arrivals, loop, transports = Arrivals(), asyncio.get_running_loop(), []
-    for number in range(CLIENTS):
-        transport, _ = await loop.create_connection(lambda: Watcher(port, arrivals, tokens[number // STREAMS]), "127.0.0.1", port)
-        transports.append(transport)
-    await arrivals.until(lambda: len(arrivals.amounts) == CLIENTS, 60)
-    before = max(arrivals.amounts.values())
-    await loop.run_in_executor(None, log_a_drink)
+    arrivals = {}  # By client: the amount of its last state, and the time of its arrival.
+
+    async def follow(number):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+        writer.write(f"GET /api/v1/events?looks=no HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {tokens[number // STREAMS]}\r\n\r\n".encode())
+        async for line in reader:
+            if found := re.search(rb'"dailyTotalMl":(\d+)', line):
+                arrivals[number] = int(found[1]), time.monotonic()
+
+    async def every_client_has_more_than(ml):
+        async with asyncio.timeout(60):
+            while len(arrivals) < CLIENTS or any(amount <= ml for amount, _ in arrivals.values()):
+                await asyncio.sleep(0.01)
+
+    clients = [asyncio.create_task(follow(number)) for number in range(CLIENTS)]
+    await every_client_has_more_than(-1)
+    before = max(amount for amount, _ in arrivals.values())
+    await asyncio.to_thread(log_a_drink)
     committed = time.monotonic()
-    await arrivals.until(lambda: all(amount > before for amount in arrivals.amounts.values()), 60)
-    delay, memory = max(arrivals.times.values()) - committed, resident(process)[1]
-    if arrivals.lost:
-        raise SystemExit(f"{arrivals.lost} of {CLIENTS} event clients were disconnected")
-    for transport in transports:
-        transport.close()
-    return delay, memory
+    await every_client_has_more_than(before)
+    if lost := sum(client.done() for client in clients):
+        raise SystemExit(f"{lost} of {CLIENTS} event clients were disconnected")
+    for client in clients:
+        client.cancel()
+    return max(arrived for _, arrived in arrivals.values()) - committed, resident(process)[1]
 
 
 def measure(products, folder, say, limit):
