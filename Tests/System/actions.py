@@ -3,6 +3,7 @@ import json
 import pathlib
 import signal
 import sys
+import time
 
 from world import ZONES
 from server import MOODS
@@ -54,14 +55,14 @@ class Actions:
 
     def record_log(self, child):
         """Notes the result of a `log`."""
-        code, ml = child.process.returncode, child.notes["ml"]
+        ml = child.notes["ml"]
+        if child.process.returncode != 0:
+            # Killed, or failed after the commit.
+            return self.unconfirmed.append(ml)
         try:
-            if code == 0:
-                return self.logged.__setitem__(json.loads(child.output())["drink"]["key"], ml)
+            self.logged[json.loads(child.output())["drink"]["key"]] = ml
         except (ValueError, KeyError):
             self.world.fail(f"{child.label} ended with 0 and printed no drink: {child.output()[:200]!r}")
-        # Killed, or failed after the commit.
-        self.unconfirmed.append(ml)
 
     def read(self):
         words = self.rng.choice(READ_ONLY_COMMANDS)
@@ -123,16 +124,16 @@ class Actions:
         running_process = self.running_process()
         if running_process and not running_process.is_stopped:
             running_process.send(signal.SIGSTOP)
-            self.world.last_stop = self.world.now()
-            self.stopped.append((self.world.now() + self.rng.choice([0.05, 0.5, 2, 8]), running_process))
+            self.world.last_stop = time.monotonic()
+            self.stopped.append((time.monotonic() + self.rng.choice([0.05, 0.5, 2, 8]), running_process))
 
     def resume_stopped(self, all_processes=False):
         """Continues the stopped processes whose time is over."""
         for entry in list(self.stopped):
-            if all_processes or self.world.now() >= entry[0]:
+            if all_processes or time.monotonic() >= entry[0]:
                 self.stopped.remove(entry)
                 entry[1].resume()
-                self.world.last_stop = self.world.now()
+                self.world.last_stop = time.monotonic()
 
     def clock(self):
         if self.world.shift != 0 and self.rng.random() < 0.7:

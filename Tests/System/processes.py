@@ -19,19 +19,12 @@ EXPECTED_ERRORS = {
 }
 
 
-def signal_name(number):
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 class Child:
     """One process: its arguments, the signals sent to it, and its time limit."""
 
     def __init__(self, world, name, arguments, limit, environment=None, reads=False):
         self.world, self.name, self.arguments, self.reads = world, name, [str(a) for a in arguments], reads
-        self.number = world.count()
+        self.number = world.number = world.number + 1
         self.base = world.logs / f"{self.number:05d}-{name}"
         self.sent_signals, self.is_stopped, self.notes = [], False, {}
         self.started = time.monotonic()
@@ -64,7 +57,7 @@ class Child:
             return
         self.sent_signals.append(number)
         self.is_stopped = number == signal.SIGSTOP or (self.is_stopped and number not in (signal.SIGCONT, signal.SIGKILL))
-        self.world.log(f"{signal_name(number)} to {self.label}")
+        self.world.log(f"{signal.Signals(number).name} to {self.label}")
         self.process.send_signal(number)
 
     def resume(self):
@@ -80,12 +73,12 @@ class Child:
     def check(self):
         """After its end: its error, or None."""
         code, errors = self.process.returncode, self.errors()
-        self.world.log(f"end {self.label}: {signal_name(-code) if code < 0 else code}, {time.monotonic() - self.started:.1f} s")
+        self.world.log(f"end {self.label}: {signal.Signals(-code).name if code < 0 else code}, {time.monotonic() - self.started:.1f} s")
         crash = CRASH.search(errors)
         if crash:
             return f"{self.label} crashed ({crash.group()}): {last_line(errors)}"
         if code < 0:
-            return None if -code in self.sent_signals else f"{self.label} died of {signal_name(-code)}, and the simulation did not send it"
+            return None if -code in self.sent_signals else f"{self.label} died of {signal.Signals(-code).name}, and the simulation did not send it"
         if code not in EXIT_CODES:
             return f"{self.label} ended with {code}, which is not specified"
         if code == 130:

@@ -64,14 +64,6 @@ class World:
 
     # --- timeline ---
 
-    @staticmethod
-    def now():
-        return time.monotonic()
-
-    def count(self):
-        self.number += 1
-        return self.number
-
     def log(self, words):
         self.timeline.write(f"{time.monotonic() - self.started:9.3f}  {words}\n")
 
