@@ -10,12 +10,12 @@ AF_BLUETOOTH, BTPROTO_HCI, MONITOR, NO_DEVICE = 31, 1, 2, 0xFFFF
 # Monitor opcodes (BlueZ lib/hci.h).
 COMMAND, EVENT = 2, 3
 # HCI opcodes and events (Core 5.4, Vol 4 Part E, 7).
-SCANS, DISCONNECT = (0x200C, 0x2042), 0x0406
+SCANS = (0x200C, 0x2042)
 DISCONNECTION_COMPLETE, LE_META, CONNECTION_COMPLETE = 0x05, 0x3E, (0x01, 0x0A)
 
 
 class Monitor:
-    """Collects `events`, pairs of time and name: scan, connected, closing, disconnected."""
+    """Collects `events`, pairs of time and name: scan, connected, disconnected."""
 
     def __init__(self, adapter):
         self.adapter, self.events = adapter, []
@@ -58,11 +58,8 @@ class Monitor:
     @staticmethod
     def event_name(kind, data):
         if kind == COMMAND and len(data) >= 4:
-            opcode = struct.unpack_from("<H", data)[0]
-            if opcode in SCANS and data[3] == 1:
+            if struct.unpack_from("<H", data)[0] in SCANS and data[3] == 1:
                 return "scan"
-            if opcode == DISCONNECT:
-                return "closing"
         elif kind == EVENT and len(data) >= 4:
             if data[0] == DISCONNECTION_COMPLETE:
                 return "disconnected"
