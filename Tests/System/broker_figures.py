@@ -49,11 +49,8 @@ class Lines:
 
 def measure(products, folder, say, limit):
     for part in (week, latencies):
-        programs = Programs(products, WATERH_ZONE="UTC")
-        try:
+        with contextlib.closing(Programs(products, WATERH_ZONE="UTC")) as programs:
             part(programs, folder, say, limit)
-        finally:
-            programs.close()
 
 
 @contextlib.contextmanager
