@@ -14,7 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../../Tests/System"))
-from programs import control, retail, ticks, wait_for  # noqa: E402, F401
+from programs import Programs, control, retail, ticks, wait_for  # noqa: E402, F401
 
 PRODUCTS = os.environ["BENCH_PRODUCTS"]
 GATEWAY = f"{PRODUCTS}/waterh-gateway"

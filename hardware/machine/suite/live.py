@@ -1,36 +1,27 @@
 """The service over BlueZ with an open page: it shows a sip at once, also after the service was killed and after a suspend."""
 import contextlib
 import json
-import subprocess
 import threading
 import time
 import urllib.request
 
 from bench import (
-    GATEWAY, TIME_LIMIT, PRODUCTS, Emulator, background, each_sip_once, ensure_bluetoothd, expect, poll_command, rows, run, run_tests,
+    BOTTLE, PRODUCTS, TIME_LIMIT, Emulator, Programs, background, each_sip_once, ensure_bluetoothd, expect, poll_command, rows, run, run_tests,
     store, until)
 
-PORT = 8077
 
-
-class Service:
+class Service(Programs):
     """`waterh-gateway run`, and the states that its event stream sends, each with its time."""
 
     def __init__(self, store_path):
-        self.token = json.loads(run(f"{PRODUCTS}/waterh-tracker", "token", "new", "--scope", "read", "--json", "--store", store_path))["token"]
-        self.log = open(f"{store_path}.log", "w+")
-        self.process = subprocess.Popen(
-            [GATEWAY, "run", "--link", "bluez:hci0", "--store", store_path, "--listen", f"127.0.0.1:{PORT}", "--verbose"], stderr=self.log, stdout=subprocess.DEVNULL)
-        self.stream, self.states = until(self.connect, lambda: f"the page did not load: {self.error_output()}"), []
+        super().__init__(PRODUCTS, WATERH_STORE=store_path, WATERH_BOTTLE=BOTTLE)
+        self.link, self.states = "bluez:hci0", []
+        self.gateway("--verbose")
+        self.process = self.children["waterh-gateway"]
+        request = urllib.request.Request(f"{self.url}/api/v1/events?fields=dailyTotalMl,service", headers=self.headers)
+        self.stream = urllib.request.urlopen(request, timeout=TIME_LIMIT)
         threading.Thread(target=self.follow, daemon=True).start()
         self.state("the connection to the bottle", lambda state: state.get("service", {}).get("stage") == "connected")
-
-    def connect(self):
-        request = urllib.request.Request(f"http://127.0.0.1:{PORT}/api/v1/events?fields=dailyTotalMl,service", headers={"Authorization": f"Bearer {self.token}"})
-        try:
-            return urllib.request.urlopen(request, timeout=TIME_LIMIT)
-        except OSError:
-            return None
 
     def follow(self):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # The service ended.
@@ -47,24 +38,15 @@ class Service:
         return self.state(f"{ml} ml", lambda state: state.get("dailyTotalMl") == ml)
 
     def error_output(self):
-        with open(self.log.name) as file:
-            return file.read()[-2000:]
+        return self.log("waterh-gateway")[-2000:]
 
-    def stop(self):
-        self.process.terminate()
-        expect(self.process.wait(60) == 0, self.error_output())
+    def end(self):
+        expect(self.stop("waterh-gateway") == 0, self.error_output())
 
 
-@contextlib.contextmanager
 def service(store_path):
     """A service that does not outlive the block: it would read the next test's sips."""
-    started = Service(store_path)
-    try:
-        yield started
-    finally:
-        if started.process.poll() is None:
-            started.process.kill()
-            started.process.wait(TIME_LIMIT)
+    return contextlib.closing(Service(store_path))
 
 
 def sips_are_on_the_page_at_once():
@@ -78,7 +60,7 @@ def sips_are_on_the_page_at_once():
         print("  seconds from the sip to the page:", " ".join(f"{seconds:.2f}" for seconds in delays), flush=True)
         expect(sorted(delays)[2] <= 10, f"a sip is on the page within 10 s on a busy machine: {delays}")
         expect(bottle.status()["connected"], "the connection is kept while the page is open")
-        page.stop()
+        page.end()
         until(lambda: not bottle.status()["connected"], "a stopped service keeps the connection")
 
 
@@ -91,7 +73,7 @@ def a_service_that_was_killed_finds_its_bottle_again():
         bottle.sip(180)
         with service(store_path) as page:
             page.total(180)
-            page.stop()
+            page.end()
 
 
 def resumes():
@@ -117,7 +99,7 @@ def the_service_continues_after_a_suspend():
         bottle.sip(180)
         page.total(310)
         expect(rows(store_path) == [130, 180], f"each sip once: {rows(store_path)}")
-        page.stop()
+        page.end()
 
 
 def a_suspend_during_a_poll_loses_nothing():
