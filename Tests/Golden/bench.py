@@ -2,7 +2,6 @@
 import collections
 import concurrent.futures
 import datetime
-import functools
 import hashlib
 import json
 import os
@@ -18,12 +17,10 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "System"))
 import programs  # noqa: E402
-from programs import ROOT  # noqa: E402
+from programs import LIMIT, ROOT, wait_for  # noqa: E402
 
 PROGRAMS = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
 GROUPS = ["session", "preset", "settings", "token", "journal"]  # Commands with subcommands.
-LIMIT = 120  # Seconds until a program, a request or an event counts as missing.
-wait_for = functools.partial(programs.wait_for, limit=LIMIT)
 
 
 def normal(text, folder="", ids=()):

@@ -10,8 +10,8 @@ import time
 import urllib.error
 import urllib.request
 
-from bench import HERE, LIMIT, PROGRAMS, ROOT, normal, pretty, together, wait_for, without_states
-from programs import free_port, mosquitto
+from bench import HERE, PROGRAMS, normal, pretty, together, without_states
+from programs import LIMIT, ROOT, free_port, mosquitto, wait_for
 
 CAPTURES = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_draft.btsnoop", "boost_one-record.hex",
             "boost_sixteen-records-cut.hex"]

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../../Tests/System"))
-from programs import Programs, control, retail, ticks, wait_for  # noqa: E402, F401
+from programs import LIMIT, Programs, control, retail, ticks, wait_for  # noqa: E402, F401
 
 PRODUCTS = os.environ["BENCH_PRODUCTS"]
 GATEWAY = f"{PRODUCTS}/waterh-gateway"
@@ -22,8 +22,6 @@ GATEWAY = f"{PRODUCTS}/waterh-gateway"
 BOTTLE = os.environ.setdefault("WATERH_BOTTLE", "00:AA:01:01:00:01")
 DEVICE = "/org/bluez/hci0/dev_" + BOTTLE.replace(":", "_")
 OUT = os.environ.get("BENCH_OUT", tempfile.gettempdir())
-# Seconds: emulated processors on a busy machine are slow.
-TIME_LIMIT = 120
 
 
 def expect(condition, sentence):
@@ -31,11 +29,11 @@ def expect(condition, sentence):
         raise AssertionError(sentence)
 
 
-def until(condition, sentence, limit=TIME_LIMIT):
+def until(condition, sentence, limit=LIMIT):
     return wait_for(condition, sentence, limit, pause=0.1)
 
 
-def run(*command, limit=TIME_LIMIT, check=True):
+def run(*command, limit=LIMIT, check=True):
     """Runs a command; returns its output, or without `check` the whole result."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
@@ -54,35 +52,28 @@ def background(*command, **options):
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=TIME_LIMIT)
+        process.communicate(timeout=LIMIT)
 
 
-class Emulator:
+class Emulator(Programs):
     """`waterh-emulator run`, from the line "ready" to its end."""
 
     def __init__(self, *options, link="bluez:hci1"):
-        self.folder = tempfile.mkdtemp()
-        self.control = f"unix:{self.folder}/control"
-        command = [f"{PRODUCTS}/waterh-emulator", "run", "--link", link, *options]
-        # A cloned peripheral has no control socket.
-        if "--gadget" not in options:
-            command += ["--control", self.control]
-        self.log = open(f"{self.folder}/log", "w+")
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
-        until(lambda: "ready " in self.output() or self.process.poll() is not None, lambda: f"the emulator is not ready: {self.output()}")
-        expect(self.process.poll() is None, f"the emulator ended: {self.output()}")
+        super().__init__(PRODUCTS)
+        self.link = link
+        self.emulator(*options)
+        self.process = self.children["waterh-emulator"]
 
     def sip(self, *amounts):
         for amount in amounts:
-            control(self.control, "sip", amount)
+            super().sip(amount)
 
     def status(self):
         return control(self.control, "status")
 
     def output(self):
         """Everything that it has printed."""
-        with open(self.log.name) as file:
-            return file.read()
+        return self.log("waterh-emulator")
 
     def kill(self):
         self.process.kill()
@@ -90,12 +81,7 @@ class Emulator:
 
     def stop(self):
         """Ends it with SIGTERM; returns its exit code."""
-        self.process.terminate()
-        try:
-            return self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise AssertionError("the emulator did not end within 30 s of SIGTERM")
+        return super().stop("waterh-emulator")
 
     def __enter__(self):
         return self
@@ -105,6 +91,7 @@ class Emulator:
             print(f"  the emulator (exit code {self.process.poll()}) printed: {self.output()[-800:]!r}", flush=True)
         if self.process.poll() is None:
             self.stop()
+        self.close()
 
 
 def bus_name(process):
@@ -221,7 +208,7 @@ def run_test(test):
         failure = f"{error if isinstance(error, AssertionError) else repr(error)}\n  the air: {path}"
     recorder.send_signal(signal.SIGINT)
     try:
-        recorder.wait(TIME_LIMIT)
+        recorder.wait(LIMIT)
     except subprocess.TimeoutExpired:
         recorder.kill()
         recorder.wait()

@@ -6,7 +6,7 @@ import time
 import urllib.request
 
 from bench import (
-    BOTTLE, PRODUCTS, TIME_LIMIT, Emulator, Programs, background, each_sip_once, ensure_bluetoothd, expect, poll_command, rows, run, run_tests,
+    BOTTLE, LIMIT, PRODUCTS, Emulator, Programs, background, each_sip_once, ensure_bluetoothd, expect, poll_command, rows, run, run_tests,
     store, until)
 
 
@@ -19,7 +19,7 @@ class Service(Programs):
         self.gateway("--verbose")
         self.process = self.children["waterh-gateway"]
         request = urllib.request.Request(f"{self.url}/api/v1/events?fields=dailyTotalMl,service", headers=self.headers)
-        self.stream = urllib.request.urlopen(request, timeout=TIME_LIMIT)
+        self.stream = urllib.request.urlopen(request, timeout=LIMIT)
         threading.Thread(target=self.follow, daemon=True).start()
         self.state("the connection to the bottle", lambda state: state.get("service", {}).get("stage") == "connected")
 
