@@ -152,12 +152,8 @@ def main():
     parser.add_argument("path")
     parser.add_argument("--records", type=int, default=20)
     parser.add_argument("--connections", type=int, default=1, help="ends after so many")
-    parser.add_argument("--lie", choices=sorted(LIES) + ["help"])
+    parser.add_argument("--lie", choices=sorted(LIES))
     options = parser.parse_args()
-    if options.lie == "help":
-        for word, meaning in LIES.items():
-            print(f"{word}: {meaning}")
-        return
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(options.path)
     listener.listen(4)

@@ -151,12 +151,12 @@ class Bench:
         text += "".join(f"stderr: {line}\n" for line in error.splitlines())
         return text + (f"exit code {code}\n" if code != 0 else "")
 
-    def start(self, line, log, environment=None, output=None):
+    def start(self, line, log, environment=None):
         words = shlex.split(line)
         program = self.products / words[0] if words[0] in PROGRAMS else words[0]
         with open(self.folder / log, "wb") as file:
             child = subprocess.Popen([program, *words[1:]], cwd=self.folder, env=environment or self.environment,
-                                     stdin=subprocess.DEVNULL, stdout=output or file, stderr=file)
+                                     stdin=subprocess.DEVNULL, stdout=file, stderr=file)
         self.children.append(child)
         return child
 

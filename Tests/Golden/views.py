@@ -5,7 +5,6 @@ import json
 import re
 import signal
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -219,25 +218,27 @@ class Subscriber:
     """A subscriber that records all messages of a broker."""
 
     def __init__(self, bench, port):
-        self.messages, self.last = [], time.monotonic()
-        line = f"mosquitto_sub -h 127.0.0.1 -p {port} -q 1 -t # -F '%t %p'"
-        self.child = bench.start(line, "subscriber.log", bench.plain, subprocess.PIPE)
-        threading.Thread(target=self.read, daemon=True).start()
+        self.log = bench.folder / "subscriber.log"
+        bench.start(f"mosquitto_sub -h 127.0.0.1 -p {port} -q 1 -t # -F '%t %p'", self.log.name, bench.plain)
 
-    def read(self):
-        for line in self.child.stdout:
-            topic, _, payload = line.decode(errors="replace").rstrip("\n").partition(" ")
-            if "/cmd/" not in topic:  # The commands of this program.
-                self.messages.append((topic, payload))
-            if not topic.endswith("bridge/health"):
-                self.last = time.monotonic()
+    @property
+    def messages(self):
+        lines = self.log.read_text(errors="replace").split("\n")[:-1]  # The last one is incomplete.
+        # Without the commands of this program.
+        return [tuple(line.partition(" ")[::2]) for line in lines if "/cmd/" not in line.partition(" ")[0]]
 
     def latest(self, topic):
-        found = [payload for name, payload in list(self.messages) if name == topic]
+        found = [payload for name, payload in self.messages if name == topic]
         return json.loads(found[-1]) if found and found[-1].startswith("{") else (found[-1] if found else None)
 
     def count(self, topic):
-        return sum(name == topic for name, _ in list(self.messages))
+        return sum(name == topic for name, _ in self.messages)
+
+    def is_silent(self):
+        """Whether no message arrives within a second, except those about the service's health."""
+        before = len(self.messages) - self.count("hydration/bridge/health")
+        time.sleep(1)
+        return before == len(self.messages) - self.count("hydration/bridge/health")
 
 
 # The time of a poll depends on the machine, so only the presence of these values is recorded.
@@ -329,7 +330,7 @@ def mqtt(bench):
         return (sips(40) and notices(1) and state().get("unread") == 1 and subscriber.latest("hydration/bottle/a4c13831d1d2")
                 and (state().get("bottle") or {}).get("lastCompletePoll")
                 and (subscriber.latest("hydration/bridge/info") or {}).get("bottles")
-                and sum(name.endswith("/config") for name, _ in list(subscriber.messages)) >= 2)
+                and sum(name.endswith("/config") for name, _ in subscriber.messages) >= 2)
 
     # Each action, and the condition that shows its completion.
     steps = {
@@ -359,7 +360,7 @@ def mqtt(bench):
             retained = subprocess.run(late, env=bench.plain, capture_output=True, text=True, timeout=LIMIT).stdout
         act()
         wait_for(is_done, f"MQTT: {name}")
-        wait_for(lambda: time.monotonic() - subscriber.last > 1, f"silence after {name}")
+        wait_for(subscriber.is_silent, f"silence after {name}")
         messages = subscriber.messages[begin:]
         begin += len(messages)
         ids = ids or [subscriber.latest("hydration/bridge/info")["id"]]
