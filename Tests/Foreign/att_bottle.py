@@ -36,7 +36,6 @@ class Bottle:
         self.characteristics = [(2, 0x02, 3, 0x2A00), (5, 0x02, 6, 0x2A25), (8, 0x04, 9, 0xFFE9), (11, 0x10, 12, 0xFFE4)]
         self.values = {3: NAME, 6: ADDRESS}
         self.central, self.mtu, self.subscribed = None, 23, False
-        self.heard = []
 
     def serve(self, central):
         self.central, self.mtu, self.subscribed = central, 23, False
@@ -111,27 +110,19 @@ class Bottle:
         if pdu[0] != 0x52 or pdu[1:3] != b"\x09\x00":
             return
         value = pdu[3:]
-        self.heard.append(value.hex())
-        if value == retail.ASK_STATUS:
-            self.notify(retail.status())
-        elif value == retail.ASK_LOG:
-            self.log()
-        elif count := retail.acknowledged(value):
-            self.acknowledged += count
-            self.records = self.records[count:]
+        self.acknowledged += retail.acknowledged(value)
+        answers = retail.answers(value, self.records)
+        if value == retail.ASK_LOG and self.lie == "half-log":
+            answers[1:] = retail.log(self.records, more=50)
         elif value[:2] == b"PT" and len(value) == 24:
             # One command sets the goal, the clock and the reminder.
             entries = value[4:8] + b"\x02\x03\x00" + value[16:24]
-            self.notify(b"RP" + struct.pack(">H", len(entries)) + entries)
-
-    def log(self):
-        self.notify(retail.FOLLOWS if self.records else retail.EMPTY)
-        values = retail.log(self.records, more=50 * (self.lie == "half-log")) if self.records else []
-        for index, value in enumerate(values):
-            if self.lie == "hang-up" and index == len(values) // 2:
+            answers = [b"RP" + struct.pack(">H", len(entries)) + entries]
+        for index, answer in enumerate(answers):
+            if self.lie == "hang-up" and index == 2:  # In the middle of the log.
                 self.central.shutdown(socket.SHUT_RDWR)
                 return
-            self.notify(value)
+            self.notify(answer)
 
     def notify(self, value):
         if not self.subscribed:
@@ -166,7 +157,7 @@ def main():
             with central:
                 central.settimeout(60)
                 bottle.serve(central)
-            print(json.dumps({"acknowledged": bottle.acknowledged, "left": len(bottle.records), "heard": bottle.heard}), flush=True)
+            print(json.dumps({"acknowledged": bottle.acknowledged, "left": len(bottle.records)}), flush=True)
     finally:
         os.unlink(options.path)
 
