@@ -6,11 +6,9 @@ import re
 import signal
 import subprocess
 import time
-import urllib.error
-import urllib.request
 
 from bench import HERE, PROGRAMS, normal, pretty, together, without_states
-from programs import LIMIT, ROOT, free_port, mosquitto, wait_for
+from programs import LIMIT, ROOT, free_port, mosquitto, request, wait_for
 
 CAPTURES = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_draft.btsnoop", "boost_one-record.hex",
             "boost_sixteen-records-cut.hex"]
@@ -187,18 +185,12 @@ def page(bench):
     line = f"waterh-gateway run --link {bench.bottle('page')} --store page.sqlite --listen 127.0.0.1:0 --verbose"
     service = bench.start(line, "page-service.log")
     address = bench.wait_for_log("page-service.log", r"http://127\.0\.0\.1:\d+", service)[0]
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     statuses = ""
     token = bench.run("waterh-tracker token new --scope admin", "page.sqlite")[1].splitlines()[0]
 
     def ask(method, route, body=""):
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        request = urllib.request.Request(f"{address}/api/v1/{route}", body.encode() or None, headers, method=method)
-        try:
-            with opener.open(request, timeout=LIMIT) as answer:
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
+        return request(method, f"{address}/api/v1/{route}", body.encode() or None, headers)
 
     wait_for(lambda: (json.loads(ask("GET", "state")[1]).get("bottle") or {}).get("lastCompletePoll"), "the first poll")
     description = json.loads(ask("GET", "openapi.json")[1])

@@ -136,6 +136,16 @@ def control(link, do, value=None):
     return response["status"]
 
 
+def request(method, url, data=None, headers=None):
+    """One HTTP request without a proxy: the status and the bytes of the response."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(urllib.request.Request(url, data, headers or {}, method=method), timeout=LIMIT) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
 def is_listening(port):
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
@@ -207,14 +217,7 @@ class Programs:
     def ask(self, method, path, body=None, **headers):
         """One request to the service's page: the status, and the JSON or the bytes of the response."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            self.url + path, data, self.headers | {"Content-Type": "application/json"} | headers, method=method)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        try:
-            with opener.open(request, timeout=LIMIT) as answer:
-                status, output = answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            status, output = error.code, error.read()
+        status, output = request(method, self.url + path, data, self.headers | {"Content-Type": "application/json"} | headers)
         return status, json.loads(output) if path.startswith("/api") and output else output
 
     def stop(self, name, number=signal.SIGTERM):

@@ -5,7 +5,6 @@
 import asyncio
 import contextlib
 import datetime
-import http.client
 import os
 import re
 import sqlite3
@@ -15,7 +14,7 @@ import sys
 import time
 import venv
 
-from programs import Programs, free_port, running, ticks, write_drinks
+from programs import Programs, free_port, request, running, ticks, write_drinks
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROUNDS = 3
@@ -26,26 +25,13 @@ STREAMS = 32  # of one token
 IDLE_SECONDS = 30
 
 
-def get(port, path, headers={}):
-    """Status and body of one request; `None` while no server is listening."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    try:
-        connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    except ConnectionError:
-        return None
-    finally:
-        connection.close()
-
-
 def wait_until_ready(port, path, process, limit=30):
     """Waits for 200; returns the seconds it took."""
     begun = time.monotonic()
     while time.monotonic() - begun < limit:
-        answer = get(port, path)
-        if answer and answer[0] == 200:
-            return time.monotonic() - begun
+        with contextlib.suppress(OSError):  # No server is listening yet.
+            if request("GET", f"http://127.0.0.1:{port}{path}")[0] == 200:
+                return time.monotonic() - begun
         if process.poll() is not None:
             raise SystemExit(f"{process.args[0]} ended with {process.returncode}")
         time.sleep(0.002)
@@ -141,7 +127,7 @@ def measure(products, folder, say, limit):
                 starts.append(seconds)
         limit("cold start to ready, median of 5", statistics.median(starts), 0.3, "s")
         with service() as (port, process, _):
-            status, state = get(port, "/api/v1/state", headers)
+            status, state = request("GET", f"http://127.0.0.1:{port}/api/v1/state", headers=headers)
             if status != 200:
                 raise SystemExit(f"no state: {status}")
             time.sleep(70)  # The last viewer is gone, and the connection to the bottle is closed.
@@ -156,13 +142,13 @@ def measure(products, folder, say, limit):
             peer = [python, "-m", "uvicorn", "collector_dashboard:app", "--app-dir", HERE, "--port", str(other), "--log-level", "warning"]
             with quietly(peer, COLLECTOR_DB=f"{folder}/collector.sqlite", COLLECTOR_STATE=f"{folder}/state.json", PYTHONDONTWRITEBYTECODE="1") as peer_process:
                 wait_until_ready(other, "/api/v1/state", peer_process)
-                sizes = len(get(port, "/api/v1/state", headers)[1]), len(get(other, "/api/v1/state")[1])
+                their_state = request("GET", f"http://127.0.0.1:{other}/api/v1/state")[1]
                 rates = {port: [], other: []}
                 for _ in range(ROUNDS):
                     for server_port in rates:
                         rates[server_port].append(requests_per_second(server_port, headers if server_port == port else {}))
             ours, theirs = (statistics.median(rates[server_port]) for server_port in (port, other))
-            say(f"  ours {ours:.0f} requests/s ({sizes[0]} bytes), FastAPI under uvicorn {theirs:.0f} ({sizes[1]} bytes); medians of {ROUNDS}")
+            say(f"  ours {ours:.0f} requests/s ({len(state)} bytes), FastAPI under uvicorn {theirs:.0f} ({len(their_state)} bytes); medians of {ROUNDS}")
             limit("state", ours, 10_000, "requests/s", at_most=False)
             limit("state / FastAPI", ours / theirs, 10, "times", at_most=False)
 
