@@ -178,6 +178,18 @@ import TrackerSupport
         #expect(text.hasPrefix("It went wrong. ") && words.allSatisfy(text.contains), "\(text)")
     }
 
+    @Test(
+        arguments: [
+            (5, "not authorised", true), (135, "Not authorized", true), (134, "Bad User Name or Password", true),
+            (3, "broker unavailable", false), (137, "Server busy", false), (151, "Quota exceeded", false),
+            (157, "Server moved", false), (159, "Connection rate exceeded", false),
+        ] as [(Int32, String, Bool)])
+    func `only a rejected user is advised to set the password`(_ code: Int32, _ reason: String, _ isUser: Bool) throws {
+        let failure = MQTTFailure.rejection(code, by: "The broker")
+        let text = MQTTAdvice.message(failure, try plan([("mqtt.url", "mqtt://h")]))
+        #expect(text.contains(reason) && text.contains("mqtt.user") == isUser && failure.code == code, "\(text)")
+    }
+
     @Test(arguments: ["wrong version number", "unexpected eof while reading"])
     func `the error for a port without TLS does not mention the CA file`(_ reason: String) throws {
         let text = MQTTAdvice.message(MQTTFailure(.tls, reason), try plan([("mqtt.url", "mqtts://h:1883")]))

@@ -351,10 +351,7 @@ extension MQTTConnection {
             connectResult.set(.success(()))
             return
         }
-        let reason = (code > 5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code)).map {
-            String(cString: $0)
-        }
-        end(with: MQTTFailure(.refused, "\(broker) rejects the connection: \(reason ?? "code \(code)")", code: code))
+        end(with: .rejection(code, by: broker))
     }
 
     private var broker: String { "The broker at \(options.address)" }

@@ -97,7 +97,9 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable {
         /// An address, a topic or a file is invalid.
         case invalid
+        /// No connection, or the broker does not accept one now.
         case unreachable
+        /// The broker rejected the user or a subscription.
         case refused
         /// A certificate, a host name or a key is invalid.
         case tls
@@ -122,4 +124,18 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { sentence }
+
+    /// The reason codes of CONNACK that the user, the password or the user's rights can cause: those of MQTT 3.1.1, then
+    /// those of MQTT 5. Some brokers send "unspecified" or "implementation specific" for them.
+    private static let userCodes: Set<Int32> = [4, 5, 128, 131, 134, 135, 138, 140]
+
+    /// The broker rejected the connection.
+    static func rejection(_ code: Int32, by broker: String) -> MQTTFailure {
+        let reason = (code > 5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code)).map {
+            String(cString: $0)
+        }
+        return MQTTFailure(
+            userCodes.contains(code) ? .refused : .unreachable,
+            "\(broker) rejects the connection: \(reason ?? "code \(code)")", code: code)
+    }
 }
