@@ -6,7 +6,6 @@ The entries are sorted and have the commit's time: two runs have identical resul
 """
 import base64
 import hashlib
-import os
 import re
 import subprocess
 import sys
