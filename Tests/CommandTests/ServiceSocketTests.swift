@@ -136,8 +136,10 @@ import Testing
 
     @Test func `a member of the group uses the service's store`() async throws {
         let bench = try await Bench()
-        // Masks times and ids.
-        func masked(_ text: String) -> String { text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b/, with: "…") }
+        // Masks times, durations and ids.
+        func masked(_ text: String) -> String {
+            text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b|[0-9]+ min\b/, with: "…")
+        }
         _ = try await bench.runAsOwner("log 250")
         for line in [
             "log cup", "status --zone UTC", "status --format plain", "status --format waybar", "history --zone UTC",
