@@ -47,7 +47,7 @@ package struct ProfileMachine: PeripheralMachine {
     private var central: CentralID?
     private var subscriptions: Set<UInt16> = []
     /// The recorded values that were sent without a request. They are sent after a subscription.
-    private var unrequestedValues: [PeripheralProfile.Value] = []
+    private var unrequestedValues: [UInt16: [PeripheralProfile.Value]] = [:]
     private var schedules: [ValueSchedule] = []
     private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
     private var confirmationDeadline: MonotonicInstant?
@@ -140,14 +140,15 @@ package struct ProfileMachine: PeripheralMachine {
             cursor = index.starts[number]
             cursorEnd = number + 1 < index.starts.count ? index.starts[number + 1] : index.exchanges.count
         }
-        unrequestedValues = index.exchanges[cursor..<cursorEnd].first { $0.request == .connect }?.values ?? []
+        let connectExchange = index.exchanges[cursor..<cursorEnd].first { $0.request == .connect }
+        unrequestedValues = Dictionary(grouping: connectExchange?.values ?? [], by: \.handle)
     }
 
     private mutating func disconnect() {
         guard let id = central else { return }
         central = nil
         subscriptions = []
-        (schedules, responses, unrequestedValues) = ([], [], [])
+        (schedules, responses, unrequestedValues) = ([], [], [:])
         confirmationDeadline = nil
         effects.append(.link(.advertise(true)))
         log("\(id) disconnected")
@@ -160,10 +161,8 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     private mutating func scheduleUnrequestedValues(of handle: UInt16, at now: MonotonicInstant) {
-        let values = unrequestedValues.filter { $0.handle == handle }
-        guard !values.isEmpty else { return }
+        guard let values = unrequestedValues.removeValue(forKey: handle) else { return }
         schedule(ValueSchedule(values, at: now))
-        unrequestedValues.removeAll { $0.handle == handle }
     }
 
     private mutating func unsubscribe(_ handle: UInt16, at now: MonotonicInstant) {
