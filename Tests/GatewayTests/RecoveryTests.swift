@@ -107,13 +107,13 @@ import TrackerCore
     }
 
     @Test func `a device that is not a bottle is skipped`() throws {
-        var (gadget, bottle) = (ScriptedBottle(), ScriptedBottle(records: drinks(4)))
-        gadget.services = [RemoteService(uuid: 0xFF00, handle: 1, characteristics: [])]
-        gadget.advertisement = Advertisement(
-            peer: PeerID("gadget"), address: BluetoothAddress(1), services: [0xFF00])
+        var (device, bottle) = (ScriptedBottle(), ScriptedBottle(records: drinks(4)))
+        device.services = [RemoteService(uuid: 0xFF00, handle: 1, characteristics: [])]
+        device.advertisement = Advertisement(
+            peer: PeerID("device"), address: BluetoothAddress(1), services: [0xFF00])
         bottle.advertisement = Advertisement(
             peer: PeerID("bottle"), address: BluetoothAddress(2), name: "WaterH-Bottle-B003", services: [0xFF00])
-        let report = try polled(DevicesInRange(devices: [gadget, bottle]), hasRadio: true).report
+        let report = try polled(DevicesInRange(devices: [device, bottle]), hasRadio: true).report
         #expect(report.failure == nil)
         #expect(report.bottle == "00:00:00:00:00:02")
         #expect(report.new == 4)

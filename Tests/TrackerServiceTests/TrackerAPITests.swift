@@ -155,8 +155,8 @@ import TrackerSupport
         #expect(try tracker.authenticate(token.token) == nil)
     }
 
-    /// B8: a drink re-arms reminders at its commit, without a check in between, whichever interface stores it. K-B11: the
-    /// return to pace is notified later, once.
+    /// B8: a drink re-arms reminders at its commit, without a check in between, whichever interface stores it.
+    /// K-B11: the return to pace is notified later, once.
     @Test func `every change runs the tasks after a commit`() async throws {
         _ = try fixture.tracker("07:00").set([("reminders.backOnTrack", "true")])
         func delivered(_ wall: String) async throws -> [NotificationKind] {

@@ -125,8 +125,8 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { sentence }
 
-    /// The reason codes of CONNACK that the user, the password or the user's rights can cause: those of MQTT 3.1.1, then
-    /// those of MQTT 5. Some brokers send "unspecified" or "implementation specific" for them.
+    /// The codes of CONNACK that a wrong user, password or right can cause: those of MQTT 3.1.1, then those of MQTT 5.
+    /// Some brokers send "unspecified" or "implementation specific" for them.
     private static let userCodes: Set<Int32> = [4, 5, 128, 131, 134, 135, 138, 140]
 
     /// The broker rejected the connection.
